@@ -16,7 +16,7 @@ from ..ir.loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var
 
 @dataclass(frozen=True)
 class Range:
-    """The least and the greatest value, elementwise."""
+    """The least and the greatest value, elementwise: the same array where the value is known."""
 
     low: np.ndarray
     high: np.ndarray
@@ -51,7 +51,8 @@ class Scope:
     def constant(self, low: int, high: int | None = None) -> Range:
         """The numbers from ``low`` to ``high``, in every iteration."""
         shape = (1,) * self.depth
-        return Range(np.full(shape, low, np.int64), np.full(shape, low if high is None else high, np.int64))
+        least = np.full(shape, low, np.int64)
+        return Range(least, least if high is None or high == low else np.full(shape, high, np.int64))
 
     def stepped(self, var: Var, axis: int, extent: int) -> Scope:
         """With a loop variable that is followed step by step along ``axis``."""
@@ -120,7 +121,15 @@ class Scope:
         return always, always
 
 
+_EXACT: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+
 def _arithmetic(op: str, x: Range, y: Range) -> Range | None:
+    if op in _EXACT and x.low is x.high and y.low is y.high:
+        value = _EXACT[op](x.low, y.low)
+        return Range(value, value)
     if op == "add":
         return Range(x.low + y.low, x.high + y.high)
     if op == "sub":

@@ -39,8 +39,10 @@ def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int)
     if roles[read] != {Access.READ} or Access.READ in roles[written] or not may_alias(types[read], types[written]):
         return None
     trace = trace_kernel(kernel)
-    writes = Touches.joined(_touches(trace.writes, kernel, tensors, written))
-    return max((_distance(part, writes) for part in _touches(trace.reads, kernel, tensors, read)), default=_NEVER)
+    parts = [trace.writes[name] for name in _parameters(trace.writes, kernel, tensors, written)]
+    writes = parts[0] if len(parts) == 1 else Touches.joined(parts)
+    found = _parameters(trace.reads, kernel, tensors, read)
+    return max((_distance(part, writes) for name in found for part in trace.reads.each(name)), default=_NEVER)
 
 
 def may_alias(a: DType, b: DType) -> bool:
@@ -49,10 +51,10 @@ def may_alias(a: DType, b: DType) -> bool:
     return min(a.size, b.size) == 1 or (a.size == b.size and a.is_float == b.is_float)
 
 
-def _touches(found: TouchesByName, kernel: Kernel, tensors: Sequence[int], tensor: int) -> list[Touches]:
-    """The accesses of ``tensor``, which may stand behind several parameters."""
+def _parameters(found: TouchesByName, kernel: Kernel, tensors: Sequence[int], tensor: int) -> list[str]:
+    """The parameters with accesses behind which ``tensor`` stands; these may be several."""
     params = [param.name for param, number in zip(kernel.params, tensors, strict=True) if number == tensor]
-    return [part for name in params if name in found.events for part in found.each(name)]
+    return [name for name in params if name in found.events]
 
 
 def _distance(reads: Touches, writes: Touches) -> int:

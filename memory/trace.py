@@ -11,8 +11,8 @@ Loops run as the printers write them, one iteration after the other, whatever th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 
@@ -118,33 +118,51 @@ def _depth(block: Block) -> int:
     return max(inner, default=0)
 
 
+@dataclass(frozen=True)
+class _Leave:
+    """Out of a loop, number ``axis`` from outside, which begins at ``start`` and whose iterations take ``step``."""
+
+    axis: int
+    extent: int
+    start: int
+    step: int
+    followed: bool
+
+
+_Bytes = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""From where on, to before where, and whether it may happen: with an axis for each loop around."""
+
+
 @dataclass
 class _Event:
-    """One access in all iterations. ``begin``, ``end`` (bytes) and ``mask`` (whether it may happen) have an axis for
-    each loop around it; ``time`` grows with every loop that is left."""
+    """One access in all iterations. ``time`` is that within the innermost loop around it, and grows with every loop
+    that is left; which ``bytes`` are meant is found out where somebody asks."""
 
     reads: bool
     name: str
-    time: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-    mask: np.ndarray
-
-    def leave(self, axis: int, extent: int, step: int, followed: bool) -> None:
-        """Out of a loop whose iterations take ``step``. What is the same in all iterations is noted once."""
-        varies = any(array.shape[axis] > 1 for array in (self.begin, self.end, self.mask))
-        if followed and (varies or axis == 0):
-            shape = [1] * self.time.ndim
-            shape[axis] = extent
-            self.time = self.time + np.arange(extent, dtype=np.int64).reshape(shape) * step
-        elif self.reads:
-            self.time = self.time + (extent - 1) * step
+    time: int
+    depth: int
+    bytes: Callable[[], _Bytes]
+    left: list[_Leave] = field(default_factory=list)
 
     def touches(self) -> Touches:
-        arrays = np.broadcast_arrays(self.time, self.begin, self.end, self.mask)
+        every = self.bytes()
+        arrays = np.broadcast_arrays(self._times(every), *every)
         time, begin, end, mask = (array.reshape(-1) for array in arrays)
         chosen = mask & (begin < end)
         return Touches(time[chosen], begin[chosen], end[chosen])
+
+    def _times(self, arrays: _Bytes) -> np.ndarray:
+        """What is the same in all iterations of a loop is noted once."""
+        time = np.full((1,) * self.depth, self.time, np.int64)
+        for loop in self.left:
+            if loop.followed and (loop.axis == 0 or any(array.shape[loop.axis] > 1 for array in arrays)):
+                shape = [1] * self.depth
+                shape[loop.axis] = loop.extent
+                time = time + (np.arange(loop.extent, dtype=np.int64).reshape(shape) * loop.step + loop.start)
+            else:
+                time = time + (loop.start + ((loop.extent - 1) * loop.step if self.reads else 0))
+        return time
 
 
 class _Tracer:
@@ -200,9 +218,9 @@ class _Tracer:
         first, start = len(self.events), self.now
         self.now = 0
         self.block(stmt.body, inner, (*loops, extent if followed else 1), runs)
+        left = _Leave(axis, extent, start, self.now, followed)
         for event in self.events[first:]:
-            event.leave(axis, extent, self.now, followed)
-            event.time = event.time + start
+            event.left.append(left)
         if not loops and any(stmt is part for part in self.body) and followed and isinstance(stmt.extent, Const):
             self.outer.append(OuterLoop(self.body.index(stmt), start, self.now, extent))
         self.now = start + extent * self.now
@@ -234,16 +252,26 @@ class _Tracer:
         """``elements`` from ``index`` on, as many as are ``active``; what is out of range is known not to happen."""
         if buffer.space is not Space.GLOBAL:
             return
-        begin = last = np.zeros((1,) * self.depth, np.int64)
-        for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
-            place = scope.range(expr) or scope.constant(0, extent - 1)
-            begin = begin + _within(place.low, extent) * stride
-            last = last + _within(place.high, extent) * stride
-        size, total = buffer.dtype.size, prod(buffer.shape)
-        lanes = None if active is None else scope.range(active)
-        end = np.minimum(last + (elements if lanes is None else np.minimum(lanes.high, elements)), total)
-        time = np.full((1,) * self.depth, self.now, np.int64)
-        self.events.append(_Event(reads, buffer.name, time, begin * size, end * size, runs))
+
+        def touched() -> _Bytes:
+            begin, last = _elements(buffer, index, scope)
+            size, total = buffer.dtype.size, prod(buffer.shape)
+            lanes = None if active is None else scope.range(active)
+            end = np.minimum(last + (elements if lanes is None else np.minimum(lanes.high, elements)), total)
+            return begin * size, end * size, runs
+
+        self.events.append(_Event(reads, buffer.name, self.now, self.depth, touched))
+
+
+def _elements(buffer: Buffer, index: tuple[Expr, ...], scope: Scope) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the last element that ``index`` may mean."""
+    begin = last = np.zeros((1,) * scope.depth, np.int64)
+    for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
+        place = scope.range(expr) or scope.constant(0, extent - 1)
+        least = begin + _within(place.low, extent) * stride
+        last = least if begin is last and place.low is place.high else last + _within(place.high, extent) * stride
+        begin = least
+    return begin, last
 
 
 def _within(places: np.ndarray, extent: int) -> np.ndarray:
