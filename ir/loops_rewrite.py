@@ -88,8 +88,15 @@ def walk_expr(expr: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        if type(node) is not Const and type(node) is not Var:
-            waiting.extend(reversed(children(node)))
+        kind = type(node)
+        if kind is Const or kind is Var:
+            continue
+        if kind is Binary:
+            waiting += (node.y, node.x)  # type: ignore[attr-defined]  # the checks are as short as they can be
+        elif kind is Load and node.active is None:  # type: ignore[attr-defined]
+            waiting += node.index[::-1]  # type: ignore[attr-defined]
+        else:
+            waiting += children(node)[::-1]
 
 
 def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
