@@ -26,8 +26,8 @@ from .output import print_error, print_json_error
 from .verbosity import logging_options, plain_output, settings
 
 _INTERRUPTED = 130
-_ALLOCATIONS = 100_000
-"""Between two searches for cycles: some tens of megabytes at most."""
+_ALLOCATIONS = 400_000
+"""Between two searches for cycles: a hundred megabytes at most."""
 
 
 class _Group(click.Group):
@@ -134,8 +134,12 @@ def main() -> None:
 
     NumPy's linear algebra, which tunes weights, gets one thread unless the user says otherwise: the matrices are small,
     and threads that wait for each other took twice the time on two busy cores. It has to be said before NumPy loads.
-    Trees of loop IR have no cycles: the search for such, over all of them, is made seldom.
+    Trees of loop IR have no cycles: the search for such, over all of them, is made seldom, and not at the end, where
+    the interpreter would make it twice for memory that goes with the process.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(_ALLOCATIONS, 20, 20)
-    cli.main(prog_name="ccml")
+    try:
+        cli.main(prog_name="ccml")
+    finally:
+        gc.freeze()

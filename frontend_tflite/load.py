@@ -7,9 +7,9 @@ from pathlib import Path
 import onnx
 
 from ..errors import CcmlError, ErrorCode
-from .reader import IDENTIFIER, read_model
-from .translate import translate
 
+IDENTIFIER = b"TFL3"
+"""What stands behind the first four bytes of such a file."""
 SUFFIXES = (".tflite", ".lite")
 
 
@@ -39,4 +39,7 @@ def read_tflite(path: Path) -> onnx.ModelProto:
         reason = "the file is not a TensorFlow Lite model" if content else "the file is empty"
         hint = "give an .onnx or a .tflite file"
         raise CcmlError(ErrorCode.NOT_ONNX, reason, loc=str(path), hint=hint)
+    from .reader import read_model  # with the translator, which models of ONNX do not wait for
+    from .translate import translate
+
     return translate(read_model(content, str(path)), path.stem)

@@ -20,7 +20,6 @@ from .model import ELEMENT_TYPES, Model, Operator, Option, Quantization, Subgrap
 if TYPE_CHECKING:
     import tflite
 
-IDENTIFIER = b"TFL3"
 MOST_ELEMENTS = 1 << 40
 """Of a tensor: more than any machine has, less than what overflows."""
 MOST_RANK = 8

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from ..emit_c.artifact import write_c
 from ..emit_c.makefile import MAKEFILE
@@ -29,6 +27,9 @@ from .engine import make_engine
 from .every_abi import AbiBuild
 from .sample import Sample
 from .xcframework import write_xcframework
+
+if TYPE_CHECKING:
+    import jinja2
 
 log = logging.getLogger(__name__)
 

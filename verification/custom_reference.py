@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 from onnx import inliner
-from onnx.reference.op_run import OpRun
 
 from ..custom_ops.attributes import onnx_node, result_types
 from ..custom_ops.meaning import evaluate_custom
@@ -18,6 +17,9 @@ from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..ops.custom import CUSTOM
 from ..passes.control import all_graphs
+
+if TYPE_CHECKING:
+    from onnx.reference.op_run import OpRun
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +54,8 @@ def prepared(model: onnx.ModelProto, operators: Sequence[type[OpRun]]) -> onnx.M
 
 
 def _operator(domain: str, op_type: str, nodes: Sequence[Node]) -> type[OpRun]:
+    from onnx.reference.op_run import OpRun
+
     def run(self: OpRun, *inputs: np.ndarray | None, **_: Any) -> tuple[np.ndarray, ...]:
         node = _node_for(nodes, inputs, self.onnx_node)
         given = [*inputs, *[None] * (len(node.inputs) - len(inputs))]

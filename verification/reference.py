@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from onnx import version_converter
-from onnx.reference import ReferenceEvaluator
 
 from ..driver import Source
 from ..errors import CcmlError
@@ -20,6 +20,9 @@ from ..ir.strings import decoded
 from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
 from .custom_reference import custom_operators, prepared
+
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +57,8 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
     computes statistics of its own), so newer operator sets are tried first.
     What ccml quantized, or gave an integer interface, is compared with the QDQ model that it makes.
     """
+    from onnx.reference import ReferenceEvaluator  # all its operators: those alone wait for them who compare
+
     problem: Exception | None = None
     custom = custom_operators(source.graph)
     whole = export_model(source.graph) if source.is_changed else source.model
