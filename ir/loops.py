@@ -554,7 +554,8 @@ def binary(op: str, x: ExprLike, y: ExprLike) -> Expr:
     Float and fixed-width arithmetic is never rewritten: -0.0, NaN and wrap-around stay as written.
     """
     type_ = x.type if isinstance(x, Expr) else y.type if isinstance(y, Expr) else INDEX
-    lhs, rhs = as_expr(x, type_), as_expr(y, type_)
+    lhs = x if isinstance(x, Expr) else const(x, type_)
+    rhs = y if isinstance(y, Expr) else const(y, type_)
     if type_ == INDEX and op in INDEX_FOLDS:
         return fold_index(op, lhs, rhs)
     return Binary(op, lhs, rhs)

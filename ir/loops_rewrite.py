@@ -281,14 +281,14 @@ Place = tuple[Buffer, tuple[Expr, ...]]
 def map_accesses(
     block: Block,
     rule: Callable[[Buffer, tuple[Expr, ...]], Place],
-    others: Callable[[Expr], Expr | None] = lambda expr: None,
+    others: Callable[[Expr], Expr | None] | None = None,
 ) -> Block:
     """``block`` with every buffer and index, of loads, stores and pointers, replaced by what ``rule`` gives for it, and
     expressions that are no loads by what ``others`` gives. Rows that are fetched have their number for an index."""
 
     def expr_rule(expr: Expr) -> Expr | None:
         if type(expr) is not Load:
-            return others(expr)
+            return None if others is None else others(expr)
         buffer, index = rule(expr.buffer, expr.index)
         same = buffer is expr.buffer and index is expr.index
         return None if same else Load(buffer, index, expr.lanes, expr.active)

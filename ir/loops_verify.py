@@ -48,6 +48,7 @@ from .loops import (
     INDEX,
     Access,
     Alloc,
+    Binary,
     Block,
     Buffer,
     Const,
@@ -320,7 +321,10 @@ class _Verifier:
         if isinstance(expr, Var):
             self._in_scope(expr, scope, expr)
             return
-        if not isinstance(expr, Const):
+        if isinstance(expr, Binary):
+            self._expr(expr.x, scope)
+            self._expr(expr.y, scope)
+        elif not isinstance(expr, Const):
             for child in children(expr):
                 self._expr(child, scope)
         if isinstance(expr, Load):

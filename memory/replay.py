@@ -62,13 +62,16 @@ def replay(kernel: Kernel, places: Mapping[str, tuple[int, int]], memory: bytear
     """What is wrong, if anything, when ``kernel`` runs with its parameters in ``memory``.
 
     ``places`` map parameters to their first byte and the mark of their tensor; ``memory`` holds the mark of the tensor
-    that each byte belongs to. Of parameters that are only read, all bytes that are read must have their mark. Raises
+    that each byte belongs to, and may be written. Of parameters that are only read, all bytes that are read must have
+    their mark. Raises
     ``IR_INVALID`` where the kernel may take more than :data:`MOST_ACCESSES`, for which no plan lets tensors overlap.
     """
     if replay_length(kernel) > MOST_ACCESSES:
         raise CcmlError(ErrorCode.IR_INVALID, "too many accesses to replay", loc=kernel.name)
     walk = _Walk(kernel, places)
     accesses = walk.block(kernel.body, _Points(1))
+    if _one_size(accesses):
+        return _first_wrong(accesses, walk.touches, places, memory)
     owners = [bytes([places[name][1]]) for name, _ in walk.touches]
     reads = [reads for _, reads in walk.touches]
     for first, size, touch in zip(*(column.tolist() for column in (accesses.first, accesses.size, accesses.touch))):
@@ -78,6 +81,37 @@ def replay(kernel: Kernel, places: Mapping[str, tuple[int, int]], memory: bytear
         elif memory[first : first + size] != owned:
             return f"{first} is read as a part of {walk.touches[touch][0]}"
     return None
+
+
+def _one_size(accesses: _Accesses) -> bool:
+    """Whether each access is of one of the elements, all of the same size, that memory consists of."""
+    if not len(accesses.size) or accesses.size[0] < 1:
+        return False
+    size = accesses.size[0]
+    return bool(np.all(accesses.size == size) and np.all(accesses.first % size == 0))
+
+
+def _first_wrong(
+    accesses: _Accesses, touches: Sequence[tuple[str, bool]], places: Mapping[str, tuple[int, int]], memory: bytearray
+) -> str | None:
+    """What :func:`replay` says where accesses are of :func:`_one_size`, all at once: in the order of places, and of
+    time at each place, a read finds what the last write before it left there."""
+    first, size = accesses.first, int(accesses.size[0])
+    order = np.argsort(first, kind="stable")
+    place, touch = first[order], accesses.touch[order]
+    reads = np.array([reads for _, reads in touches], bool)[touch]
+    marks = np.array([places[name][1] for name, _ in touches], np.int64)[touch]
+    number = np.arange(len(order))
+    begins = np.maximum.accumulate(np.where(np.diff(place, prepend=-1) != 0, number, 0))
+    written = np.maximum.accumulate(np.where(reads, -1, number))
+    before = np.frombuffer(memory, np.uint8)
+    at_first = np.logical_and.reduce([before[place + byte] == marks for byte in range(size)])
+    right = np.where(written >= begins, marks[written] == marks, at_first)
+    wrong = order[reads & ~right]
+    if not len(wrong):
+        return None
+    earliest = wrong.min()
+    return f"{first[earliest]} is read as a part of {touches[accesses.touch[earliest]][0]}"
 
 
 @lru_cache(maxsize=256)

@@ -66,10 +66,13 @@ def _block(block: Block, bounds: Bounds) -> int:
 def _own(stmt: Stmt) -> int:
     """The operations of the statement itself."""
     total = 0
-    for part in (part for expr in stmt_exprs(stmt) for part in walk_expr(expr)):
-        in_register = isinstance(part, Load) and part.buffer.space is Space.REG
-        if isinstance(part, _COUNTED) and not in_register and part.type.dtype is not DType.INDEX:
-            total += _registers(part.type.lanes * part.type.dtype.size)
+    for expr in stmt_exprs(stmt):
+        for part in walk_expr(expr):
+            if not isinstance(part, _COUNTED) or (isinstance(part, Load) and part.buffer.space is Space.REG):
+                continue
+            type_ = part.type
+            if type_.dtype is not DType.INDEX:
+                total += _registers(type_.lanes * type_.dtype.size)
     if isinstance(stmt, Store) and stmt.buffer.space is not Space.REG:
         total += _registers(stmt.value.type.lanes * stmt.buffer.dtype.size)
     if isinstance(stmt, Invoke):

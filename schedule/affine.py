@@ -8,13 +8,15 @@ from ..ir.loops_rewrite import walk_expr
 
 def occurs(var: Var, expr: Expr) -> bool:
     """Whether ``var`` stands anywhere in ``expr``."""
-    return any(part == var for part in walk_expr(expr))
+    return any(isinstance(part, Var) and part == var for part in walk_expr(expr))
 
 
 def coefficient(expr: Expr, var: Var) -> int | None:
     """How much ``expr`` grows when ``var`` grows by one, or ``None`` where that is not a constant."""
-    if expr == var:
-        return 1
+    if isinstance(expr, Var):
+        return int(expr == var)
+    if isinstance(expr, Const):
+        return 0
     if not occurs(var, expr):
         return 0
     if isinstance(expr, Binary):

@@ -23,11 +23,13 @@ def legalize(block: Block, cpu: Cpu, *, fuse: bool = False) -> Block:
     to a byte, or of floats by a constant, as the instruction where there is one. With ``fuse``, products that need no
     rounding before a sum have none where ``cpu`` has a fused multiply-add."""
 
+    saturates = "saturate8" in cpu.features
+
     def rule(expr: Expr) -> Expr | None:
-        if isinstance(expr, Binary) and "saturate8" in cpu.features:
-            return _saturated(expr)
-        if isinstance(expr, Binary) and BOUNDED.get(expr.op) in cpu.features:
-            return _bounded(expr)
+        if isinstance(expr, Binary):
+            if saturates:
+                return _saturated(expr)
+            return _bounded(expr) if BOUNDED.get(expr.op) in cpu.features else None
         if not isinstance(expr, Call):
             return None
         features = _scalar_features(cpu, expr.type)

@@ -111,18 +111,19 @@ class Vectorizer:
         """``expr`` for lane 0."""
 
         def rule(part: Expr) -> Expr | None:
-            if part == self.var:
-                return self.base
-            return self.renamed.get(part) if isinstance(part, Var) else None
+            if not isinstance(part, Var):
+                return None
+            return self.base if part == self.var else self.renamed.get(part)
 
         return map_expr(expr, rule)
 
     def varies(self, expr: Expr) -> bool:
         """Whether lanes can differ in ``expr``."""
         for part in walk_expr(expr):
-            if part == self.var or (isinstance(part, Var) and part in self.vectors):
-                return True
-            if isinstance(part, Load) and part.buffer in self.registers:
+            if isinstance(part, Var):
+                if part == self.var or part in self.vectors:
+                    return True
+            elif isinstance(part, Load) and part.buffer in self.registers:
                 return True
         return False
 
