@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import platform
 import re
@@ -43,7 +44,8 @@ def link_library(
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no linker for {machine.abi.triple}", hint=hint)
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
-        flags = _flags(machine, library, name, exported, Path(folder), out_path.parent)
+        build_id = _digest([Path(command.argv[-1]).name, name, *exported], [image for _, image in objects])
+        flags = _flags(machine, library, name, exported, Path(folder), out_path.parent, build_id)
         called = system_calls((image for _, image in objects), machine)
         if called and library.c_library:
             inputs += _system_library(called, machine, library, command, Path(folder), objects[0][1])
@@ -52,13 +54,22 @@ def link_library(
 
 
 def _flags(
-    machine: Machine, library: Library, name: str, exported: Sequence[str], folder: Path, out: Path
+    machine: Machine, library: Library, name: str, exported: Sequence[str], folder: Path, out: Path, build_id: str
 ) -> list[str]:
     exports = folder / "exports.map"
     exports.write_text(f"{{ global: {' '.join(f'{symbol};' for symbol in exported)} local: *; }};\n")
     return library.linker_options(
-        name, exported, exports=str(exports), target=machine.abi.linker_target, folder=str(out)
+        name, exported, exports=str(exports), target=machine.abi.linker_target, folder=str(out), build_id=build_id
     )
+
+
+def _digest(words: Sequence[str], images: Sequence[bytes]) -> str:
+    """SHA-1 of what a library is linked of, and how."""
+    found = hashlib.sha1("\0".join(words).encode(), usedforsecurity=False)
+    for image in images:
+        found.update(len(image).to_bytes(8, "little"))
+        found.update(image)
+    return found.hexdigest()
 
 
 def _system_library(
@@ -80,7 +91,8 @@ def _system_library(
     inner.mkdir()
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
     image = generator.emit_object(backend.optimize(stub_text(functions, backend.triple(machine)), generator))
-    flags = [*_flags(machine, library, "c", functions, inner, inner), f"-soname={library.c_library}"]
+    build_id = _digest(functions, [image])
+    flags = [*_flags(machine, library, "c", functions, inner, inner, build_id), f"-soname={library.c_library}"]
     path = inner / library.c_library
     _run([*command.spell(flags), library.output.format(path=path), *_write_inputs(inner, [("libc.o", image)])], path)
     return [str(path)]

@@ -350,10 +350,11 @@ class Library:
     import_library: str = ""
 
     def linker_options(
-        self, name: str, functions: Sequence[str], *, exports: str, target: str, folder: str
+        self, name: str, functions: Sequence[str], *, exports: str, target: str, folder: str, build_id: str
     ) -> list[str]:
-        """The flags of the linker for a model with these functions."""
-        return _spelled(self.linker_flags, name, functions, exports=exports, target=target, folder=folder)
+        """The flags of the linker for a model with these functions; ``build_id`` are hexadecimal digits."""
+        places = {"exports": exports, "target": target, "folder": folder, "build_id": build_id}
+        return _spelled(self.linker_flags, name, functions, **places)
 
     def compiler_options(self, name: str, functions: Sequence[str]) -> list[str]:
         """Those of a C compiler that links."""
@@ -370,14 +371,15 @@ def _spelled(flags: Sequence[str], name: str, functions: Sequence[str], **places
 
 def shared_library(page_align: int, c_library: str = "libc.so.6", *, stripped: bool = False) -> Library:
     """A shared library of an ELF system, for pages of at most ``page_align`` bytes; ``stripped``: without the names of
-    what only debuggers look at. Its build ID is a digest of its content."""
+    what only debuggers look at. Its build ID is a digest of what it is linked of: linkers take several times as long
+    for one of their output."""
     strip = ("--strip-all",) if stripped else ()
     return Library(
         "lib{name}.so",
         Tool("ld.lld", "apt install lld"),
         (
             "-shared", "-soname=lib{name}.so", "--version-script={exports}", "--no-undefined", "--gc-sections",
-            "--build-id=sha1", "--hash-style=both", "-zrelro", "-znow", "-znoexecstack",
+            "--build-id=0x{build_id}", "--hash-style=both", "-zrelro", "-znow", "-znoexecstack",
             f"-zmax-page-size={page_align}", *strip,
         ),
         (

@@ -16,6 +16,7 @@ from ccml.errors import CcmlError, ErrorCode
 from ccml.targets import Machine, select
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
 
 from tests.emit_llvm.programs import HOSTED, MAIN, asks_system, machine_id, scale_and_shift, scale_and_shift_reference
 from tests.tools import needs
@@ -50,6 +51,26 @@ def test_exports_pages_and_dependencies(machine: Machine, tmp_path: Path) -> Non
             assert segment["p_align"] == page
             assert segment["p_vaddr"] % page == segment["p_offset"] % page
     assert elf.get_section_by_name(".note.gnu.build-id") is not None
+
+
+def build_id(library: Path) -> str:
+    with library.open("rb") as stream:
+        section = ELFFile(stream).get_section_by_name(".note.gnu.build-id")
+        assert isinstance(section, NoteSection)
+        (note,) = section.iter_notes()
+        return str(note["n_desc"])
+
+
+@needs("ld.lld")
+def test_the_build_id_tells_contents_apart(tmp_path: Path) -> None:
+    """40 digits, the same for the same objects, others where a weight or the linker's input differs."""
+    folders = [tmp_path / name for name in ("first", "again", "padded")]
+    for folder in folders:
+        folder.mkdir()
+    first, again, padded = (
+        build_id(linked(select("linux-arm64"), folder, pad)) for folder, pad in zip(folders, (0, 0, 64), strict=True)
+    )
+    assert len(first) == 40 and first == again != padded
 
 
 @pytest.mark.parametrize("pad", [0, INLINE_CONSTANTS])
