@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import ccml as package
 import pytest
@@ -13,6 +14,8 @@ from ccml.errors import CcmlError, ErrorCode
 from tests.cli.command_line import DIGITS, ccml
 
 HEAVY = ("numpy", "onnx", "llvmlite", "pycparser")
+UNUSED = ("onnx.reference", "jinja2", "ccml.frontend_tflite.translate")
+"""What a compilation does not need: references for verification, templates of packages, another format's operators."""
 
 
 def test_help_lists_every_command() -> None:
@@ -39,6 +42,18 @@ def test_help_does_not_load_the_compiler() -> None:
         "from ccml.cli.main import cli\n"
         "cli.main(['--help'], standalone_mode=False)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_a_compilation_loads_what_it_needs(tmp_path: Path) -> None:
+    words = ["compile", str(DIGITS), "-t", "generic", "--emit", "c", "-o", str(tmp_path / "out"), "-q"]
+    code = (
+        "import sys\n"
+        "from ccml.cli.main import cli\n"
+        f"cli.main({words!r}, standalone_mode=False)\n"
+        f"print([name for name in {UNUSED!r} if name in sys.modules], file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
