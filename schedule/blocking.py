@@ -246,7 +246,7 @@ def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     rows = _whole_rows(blocking.dot, rows)
     apart = 0.0 if blocking.dot.parts == 1 else rows + TAKEN_APART * (blocking.dot.packed_parts == 1) * vectors
     products = rows * vectors * blocking.dot.registers * blocking.dot.passes + apart
-    loads = vectors * blocking.dot.rows * blocking.dot.packed_parts
+    loads: float = vectors * blocking.dot.rows * blocking.dot.packed_parts
     loads += rows / blocking.dot.steps if blocking.lane_operand else rows
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
