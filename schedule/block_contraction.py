@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from math import prod
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Contraction(Results):
 
     unpacks = True
     """Whether weights may be nibbles in flash."""
+    together: tuple[Contraction, ...] = ()
+    """Others of as many pixels that see the same of the input, so that it is staged once for all."""
 
     def __init__(
         self, ctx: KernelContext, *, merged: int = 1, joined: bool = True, limit: int = LIMIT, least: int | None = -128
@@ -79,6 +81,11 @@ class Contraction(Results):
             self.x = self.x.last_part(self.group * self.window.depth, self.window.depth)
         if self.groups > 1:
             self.y = self.y.last_part(self.first, self.channels)
+
+    def inside(self, ctx: KernelContext) -> Self:
+        other = super().inside(ctx)
+        other.together = tuple(each.inside(ctx) for each in self.together)
+        return other
 
     def _pixels(self) -> Pixels:
         return Pixels.of(self.ctx, self.node, joined=self.joined)

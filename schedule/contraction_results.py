@@ -62,9 +62,12 @@ class Results:
 
     def trial(self) -> Self:
         """The same work in a kernel that is not kept."""
+        return self.inside(self.ctx.trial())
+
+    def inside(self, ctx: KernelContext) -> Self:
+        """The same work in another kernel."""
         other = copy(self)
-        other.ctx = self.ctx.trial()
-        other.names = other.ctx.names
+        other.ctx, other.names = ctx, ctx.names
         return other
 
     # ---- the kernel

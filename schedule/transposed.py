@@ -29,13 +29,28 @@ def lower_transposed(
 ) -> Block:
     """``conv_transpose``, for which :func:`is_transposed` holds, with ``lower`` for each phase; what ``limit`` and
     ``least`` say of a requantization is said in :func:`requantization_of`."""
+    out: Block = ()
+    for phase in _phases(ctx, limit, least):
+        out += lower(phase)
+    return out
+
+
+def transposed_together(ctx: KernelContext, limit: int = LIMIT, least: int | None = -128) -> list[Contraction]:
+    """The phases of a ``conv_transpose``, for which :func:`is_transposed` holds, as contractions one after the other;
+    phases that see the same of the input are ``together`` with the first of them."""
+    found: dict[tuple[Window, tuple[int, ...]], list[_Phase]] = {}
+    for phase in _phases(ctx, limit, least):
+        found.setdefault((phase.window, phase.shape), []).append(phase)
+    for first, *others in found.values():
+        first.together = tuple(others)
+    return [first for first, *_ in found.values()]
+
+
+def _phases(ctx: KernelContext, limit: int, least: int | None) -> list[_Phase]:
     node, weights = ctx.contraction
     assert weights is not None
     shared = OneScratch.of(ctx)
-    out: Block = ()
-    for phase in all_phases(node, weights):
-        out += lower(_Phase(shared, phase, limit, least))
-    return out
+    return [_Phase(shared, phase, limit, least) for phase in all_phases(node, weights)]
 
 
 class _Phase(Contraction):

@@ -38,7 +38,7 @@ from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout, stored_words
 from ..requantization import Fixed, fixed_form, halfword_form
 from ..staging import FOUR_PIXELS, TWO_PIXELS, Layout, Staging
-from ..transposed import lower_transposed
+from ..transposed import transposed_together
 
 MERGED = 16
 """Channels that groups see which are taken as one, at most."""
@@ -58,14 +58,18 @@ def lower_dsp_contraction(ctx: KernelContext) -> Block:
 
 def lower_dsp_transposed(ctx: KernelContext) -> Block:
     """``conv_transpose``, for which :func:`is_transposed` holds."""
-    return lower_transposed(ctx, lambda phase: lower_contractions([phase]))
+    out: Block = ()
+    for phases in transposed_together(ctx):
+        out += lower_contractions([phases])
+    return out
 
 
 def lower_contractions(works: Sequence[Contraction]) -> Block:
     """The cheapest of several forms of one contraction, by the block that takes the fewest cycles."""
     for work in works:
-        work.settle()
-    ways = [(work, row) for work in works for row in ROWS if row.applies(work)]
+        for each in (work, *work.together):
+            each.settle()
+    ways = [(work, row) for work in works for row in ROWS if all(map(row.applies, (work, *work.together)))]
     unpacking = [(work, row) for work, row in ways if work.nibbles and row.packed]
     return lower_by_cheapest([(work, partial(_DspTiling, row=row)) for work, row in unpacking or ways])
 
@@ -171,6 +175,7 @@ class _DspTiling(Tiling[Contraction]):
         self.weights = stored_words(work.ctx, parts, StreamLayout.of(self.stream, self.groups), form)
         whole = work.requantization is not None and work.requantization.whole
         self.values = None if whole else work.scratch(row.pixels)
+        self.together = [_DspTiling(each, row) for each in work.together]
 
     def _parts(self) -> list[tuple[int, int]]:
         """First channels, and how many, of what the block is invoked for."""
@@ -197,7 +202,14 @@ class _DspTiling(Tiling[Contraction]):
         return unpack if self.work.one_pixel else (*unpack, *self.staging.prepare())
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
-        before, x = self._stage(position, count)
+        block, x = self._stage(position, count)
+        for each in (self, *self.together):
+            block += each.multiply(x, position, count, again)
+        return block
+
+    def multiply(self, x: Pointer, position: Position, count: int, again: Expr | None) -> Block:
+        """The results of ``count`` pixels that are staged at ``x``."""
+        before: Block = ()
         pointers = self.work.outputs(position, count) if self.values is None else rows_of(self.values, count)
         block = self.row.block if count == self.pixels else self.row.remainder_block
         at = self.work.group * self.weights.apart

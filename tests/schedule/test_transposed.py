@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
-from ccml.ir.loops import Alloc
+from ccml.ir.loops import Alloc, Invoke
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
@@ -51,6 +51,8 @@ def transposed(
 
 SHAPES: dict[str, tuple[Sequence[int], ...]] = {
     "2x2, twice as large": ((1, 5, 6, 8), (8, 2, 2, 6), (2, 2), (0, 0, 0, 0)),
+    "2x2, rows of tiles and more": ((2, 3, 8, 5), (5, 2, 2, 3), (2, 2), (0, 0, 0, 0)),
+    "1x3, phases of two kinds": ((1, 3, 9, 8), (8, 2, 3, 6), (2, 3), (0, 1, 0, 1), (0, 2)),
     "3x3, twice as large": ((2, 4, 5, 8), (8, 3, 3, 5), (2, 2), (1, 1, 1, 1), (1, 1)),
     "4x4, twice as large": ((1, 4, 8, 12), (12, 4, 4, 4), (2, 2), (1, 1, 1, 1)),
     "5x3, three and one": ((1, 4, 7, 3), (3, 5, 3, 4), (3, 1), (0, 2, 4, 0)),
@@ -77,6 +79,13 @@ def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 def test_objects_on_cortex_m4(tmp_path: Path) -> None:
     assert_exact(GRAPHS["3x3, twice as large"], M4, by_objects, tmp_path)
+
+
+def test_phases_that_see_the_same_share_what_is_staged() -> None:
+    kernel = lower_graph(GRAPHS["2x2, rows of tiles and more"], M4).kernels[0]
+    called = [stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)]
+    assert called.count("im2col_x2") == 1
+    assert called.count("gemm_3x2_i8") == 4
 
 
 # ---------------------------------------------------------------- without block instructions
