@@ -7,6 +7,8 @@ the other: products are written out, with weights as literals.
         acc += (x[...] - z) * w[...]
       y[oh, ow, oc] = f(acc)
 
+Where several channels of the output see several of the input, two of these are multiplied at a time.
+
 Contractions by block instructions stage the activations of each pixel, which takes longer than so few products.
 """
 
@@ -19,8 +21,8 @@ from math import prod
 
 import numpy as np
 
-from ..blocks.common import requantized_fixed
-from ..ir.loops import I32, Block, Expr, Let, Stmt, Var, as_expr
+from ..blocks.common import halves, requantized_fixed
+from ..ir.loops import I32, Block, Call, Expr, Let, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ops.integer import zero_point
 from ..ops.windows_nest import window_dims
@@ -33,7 +35,9 @@ from .sum_pool import MOST_LOOPS, WindowRun, window_runs
 MOST_WEIGHTS = 18
 """For which registers are left."""
 TOGETHER = 4
-"""Neighbouring outputs whose windows share what they load."""
+"""Neighbouring outputs, whose windows share what they load, and which share a branch."""
+PAIR = "dot2_i16i16"
+"""Two products, of two channels of the input that are brought into one word for all channels of the output."""
 
 
 def is_few_channels(ctx: KernelContext) -> bool:
@@ -81,7 +85,8 @@ class _FewChannels:
         self.requantization, self.fixed = found
         self.dims = window_dims(node, weights.shape[1:-1])
         self.factors = ctx.pack("factors", self.fixed.factors.astype(np.int32))
-        self.together = TOGETHER if weights.shape[-2] > self.dims[-1].stride else 1
+        self.shared = weights.shape[-2] > self.dims[-1].stride
+        self.pairs = PAIR in ctx.cpu.features and len(weights) > 1
 
     def emit(self) -> Block:
         batches = self.node.output.shape[0]
@@ -108,13 +113,15 @@ class _FewChannels:
 
     def _run(self, position: Sequence[Expr], rows: list[_Row], run: WindowRun) -> Block:
         """Neighbouring outputs, some together."""
-        whole, rest = divmod(run.extent, self.together)
+        whole, rest = divmod(run.extent, TOGETHER)
         out: Block = ()
-        for start, trips, count in ((run.start, whole, self.together), (run.start + whole * self.together, rest, 1)):
+        for start, trips, count in ((run.start, whole, TOGETHER), (run.start + whole * TOGETHER, rest, 1)):
             var = Var(self.names.fresh("o"))
             first = var * count + start if trips > 1 else as_expr(start)
             if trips:
-                out += loop(var, trips, *self._outputs(position, rows, run, first, count))
+                shared = count if self.shared else 1
+                parts = (self._outputs(position, rows, run, first + n, shared) for n in range(0, count, shared))
+                out += loop(var, trips, *(stmt for part in parts for stmt in part))
         return out
 
     def _outputs(
@@ -122,7 +129,7 @@ class _FewChannels:
     ) -> Block:
         """``count`` outputs from ``first`` on; what they load comes before what they store."""
         dim, loads, known, stores = self.dims[-1], list[Stmt](), dict[tuple[int, int, int], Expr](), list[Stmt]()
-        sums = list[Stmt]()
+        sums, pairs, paired = list[Stmt](), list[Stmt](), dict[tuple[int, int, int], Expr]()
 
         def element(number: int, offset: int, channel: int) -> Expr:
             key = (number, offset, channel)
@@ -132,19 +139,32 @@ class _FewChannels:
                 loads.append(Let(value, I32(self.x[where])))
             return known[key]
 
+        def pair(number: int, offset: int, channel: int) -> Expr:
+            key = (number, offset, channel)
+            if key not in paired:
+                both = halves(element(number, offset, channel), element(number, offset, channel + 1))
+                paired[key] = value = Var(self.names.fresh("pair"), I32)
+                pairs.append(Let(value, both))
+            return paired[key]
+
+        in_pairs = self.weights.shape[-1] // 2 * 2 if self.pairs else 0
         for n, channel in product(range(count), range(len(self.weights))):
-            total: Expr | None = None
-            bias = int(self.bias[channel])
-            for (number, row), tap, ic in product(enumerate(rows), run.taps, range(self.weights.shape[-1])):
-                weight = int(self.weights[(channel, *row.taps, tap, ic)])
-                bias -= self.zero * weight
-                if weight:
-                    term = element(number, n * dim.stride + tap * dim.dilation - dim.pad, ic) * weight
-                    total = term if total is None else total + term
+            taps = [
+                (number, tap, self.weights[(channel, *row.taps, tap)])
+                for (number, row), tap in product(enumerate(rows), run.taps)
+            ]
+            total: Expr = I32(int(self.bias[channel]) - self.zero * sum(int(weights.sum()) for _, _, weights in taps))
+            for number, tap, weights in taps:
+                offset = n * dim.stride + tap * dim.dilation - dim.pad
+                for ic in range(0, in_pairs, 2):
+                    both = np.ascontiguousarray(weights[ic : ic + 2].astype(np.int16)).view(np.int32)
+                    total = Call(PAIR, (total, pair(number, offset, ic), I32(int(both[0]))), I32)
+                for ic in range(in_pairs, len(weights)):
+                    total = total + element(number, offset, ic) * int(weights[ic]) if weights[ic] else total
             acc = Var(self.names.fresh("acc"), I32)
-            sums.append(Let(acc, I32(bias) if total is None else total + bias))
+            sums.append(Let(acc, total))
             stores.extend(self._stored((*position, first + n, as_expr(channel)), acc, channel))
-        return (*loads, *sums, *stores)
+        return (*loads, *pairs, *sums, *stores)
 
     def _stored(self, index: Sequence[Expr], acc: Expr, channel: int) -> Block:
         rq = self.requantization

@@ -31,6 +31,8 @@ GRAPHS = {
         "3x3": integer_conv_graph((1, 9, 11, 1), (1, 3, 3, 1), pad=SAME),
         "3x3, two batches, no border": integer_conv_graph((2, 6, 7, 1), (2, 3, 3, 1)),
         "1x1, three channels": integer_conv_graph((1, 5, 7, 3), (3, 1, 1, 3), zero_point=-128),
+        "1x1, four channels of two": integer_conv_graph((2, 3, 9, 2), (4, 1, 1, 2), zero_point=5),
+        "3x1, three channels at borders": integer_conv_graph((1, 4, 6, 3), (2, 3, 1, 3), pad=(1, 0, 1, 0)),
         "stride": integer_conv_graph((1, 11, 13, 1), (1, 2, 3, 1), pad=(1, 2, 1, 2), stride=(2, 1)),
         "dilation": integer_conv_graph((1, 11, 13, 1), (1, 2, 3, 1), pad=(0, 2, 0, 2), dilation=(1, 2)),
         "along one dimension": integer_conv_graph((1, 23, 2), (1, 5, 2), pad=(2, 2), stride=(1,)),
