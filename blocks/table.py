@@ -17,6 +17,7 @@ from . import (
     helium_softmax,
     helium_tanh,
     helium_windows,
+    interpolation,
     nibbles,
     plain,
     plain_depthwise,
@@ -29,7 +30,7 @@ from .instruction import BlockInstruction
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_windows, plain, plain_depthwise, pool, helium,
     helium_depthwise, helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
-    nibbles,
+    interpolation, nibbles,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

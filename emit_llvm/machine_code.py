@@ -1136,4 +1136,21 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "5eaf02b0bdec088bbde8f08f"
         ),
     },
+    "interpolate_line": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f043ddf81cc0d2e900454ff0801e03ebcc021cf0010f15d150f8046b51f8047b2efa86f82efa96f92efa87f62efa"
+            "97f708fb04f809fb04f906fb058807fb0599e3e8028950f8046b51f8047b2efa86f82efa96f92efa87f62efa97f708fb"
+            "04f809fb04f906fb058807fb0599e3e802899342d1d1bde8f08300bf"
+        ),
+    },
+    "interpolate_pixels": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04fdde90945dde90b6bddf834a042ec101a45ec110a4fea860604fb063444ec126a9c464ff0ff2e55ec104af4e8"
+            "0267f5e8022345ec104a55ec114a12ee108aae4288bf2e46af4288bf2f460ceb08094fea480806fb084007fb084118f0"
+            "080f21d1f0e80245f1e8026704fb02f405fb02f506fb034407fb03553bfb04a63bfb14a43bfb05a73bfb15a5c4ea2644"
+            "c5ea274524f3070425f307050eea052535fa84f44cf8044bf0e80245f1e8026704fb02f405fb02f506fb034407fb0355"
+            "3bfb04a63bfb14a43bfb05a73bfb15a5c4ea2644c5ea274524f3070425f307050eea052535fa84f44cf8044bcc45b9d1"
+            "12ee904aa44598d1bde8f08f"
+        ),
+    },
 }

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
+from ccml.ir.loops import Invoke
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
@@ -59,6 +61,8 @@ FIT = {
     "twice": Resize((1, 5, 7, 8), 2),
     "the largest sums": Resize((2, 3, 2, 12), 3, total=11, zero_point=-128, ratio=1.1941),
     "one pixel": Resize((1, 1, 1, 4), 1, zero_point=127),
+    "steps of less than two": Resize((1, 3, 4, 12), 2, total=1, ratio=0.7),
+    "results far beyond bytes": Resize((2, 2, 5, 20), 2, total=9, ratio=3.3),
 }
 OTHERS = {
     "channels that fill no word": Resize((1, 4, 3, 6), 2),
@@ -107,3 +111,13 @@ def test_bytes(name: str, machine: Machine, route: Route, tmp_path: Path) -> Non
     (output,) = graph.outputs
     found = route(program, machine, {"x": x}, tmp_path)
     np.testing.assert_array_equal(found[output.name], expected[output.name])
+
+
+def test_blocks_do_what_is_requantized_exactly() -> None:
+    """On a core that has them; not where a sum is half or more of a step."""
+    for name in ("twice", "the largest sums"):
+        (kernel,) = lower_graph(ALL[name].graph(), M4).kernels
+        called = [stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)]
+        assert called == ["interpolate_line", "interpolate_pixels"], name
+    (kernel,) = lower_graph(Resize((1, 3, 4, 4), 2, total=1, ratio=0.7).graph(), M4).kernels
+    assert not any(isinstance(stmt, Invoke) for stmt in walk_stmts(kernel.body))
