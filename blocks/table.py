@@ -19,6 +19,7 @@ from . import (
     helium_windows,
     interpolation,
     nibbles,
+    normalization,
     plain,
     plain_depthwise,
     pool,
@@ -30,7 +31,7 @@ from .instruction import BlockInstruction
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_windows, plain, plain_depthwise, pool, helium,
     helium_depthwise, helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
-    interpolation, nibbles,
+    interpolation, nibbles, normalization,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -1153,4 +1153,15 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "12ee904aa44598d1bde8f08f"
         ),
     },
+    "normalize_row": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f099f91e8700006f01f0607f0030937f0030800eb080a49ec10aa6ed018f0040f33d190f901c010f904bbb2e8"
+            "80070bfb045b0cfb045c4bfa06fb4cfa06fc5bfb078b5cfb09ac10f9021c10f901ecb2e8800701fb04510efb045e41fa"
+            "06f14efa06fe51fb07815efb09aec1ea2b4bceea2c4c2bf3070b2cf3070c3ffa8bfb3ffa8cfc4bea0c2b43f804bb90f9"
+            "01c010f904bbb2e880070bfb045b0cfb045c4bfa06fb4cfa06fc5bfb078b5cfb09ac10f9021c10f901ecb2e8800701fb"
+            "04510efb045e41fa06f14efa06fe51fb07815efb09aec1ea2b4bceea2c4c2bf3070b2cf3070c3ffa8bfb3ffa8cfc4bea"
+            "0c2b43f804bb10ee107ab84293d110ee909ab9f1000f10d010f9011bf2e8027801fb045141fa06f151fb078121f30741"
+            "03f8011bb9f10109eed1bde8f08f00bf"
+        ),
+    },
 }

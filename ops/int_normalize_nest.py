@@ -18,11 +18,16 @@ from .opdef import NestContext
 
 RowSums = Callable[[Index], tuple[Block, Expr, Expr]]
 """For a row: statements, the sum of its stored integers, i32, and that of their squares, unsigned."""
+WriteRow = Callable[[Index, tuple[Expr, Expr, Expr]], Block]
+"""For a row: all its elements, from the multiplier, bias and shift that :class:`_Scaling` has."""
 
 
-def int_normalize(ctx: NestContext, node: Node, row_sums: RowSums | None = None) -> Block:
+def int_normalize(
+    ctx: NestContext, node: Node, row_sums: RowSums | None = None, write_row: WriteRow | None = None
+) -> Block:
     """Two passes over each row; the zero point is taken off sums and products. Sums of bytes and their squares fit u32;
-    those of 16 bits, and the products of their elements, need 64. ``row_sums`` adds up a row in another way."""
+    those of 16 bits, and the products of their elements, need 64. ``row_sums`` adds up a row in another way,
+    ``write_row`` has another second pass."""
     x, to = operand(node, 0), element_type(node.attrs, "to")
     split = AxisSplit.of(x, ints(node.attrs, "axes"))
     wide = DType.I32 if x.dtype in BYTES else DType.I64
@@ -40,6 +45,8 @@ def int_normalize(ctx: NestContext, node: Node, row_sums: RowSums | None = None)
         sums, total, squares = add_up(kept)
         lets = Lets(ctx)
         scaling = _Scaling.of(node, split.count, total, squares, lets)
+        if write_row is not None:
+            return (*sums, *lets.block, *write_row(kept, (scaling.multiplier, scaling.bias, scaling.shift)))
         return (*sums, *lets.block, *split.axis_loops(ctx, write, LoopKind.PARALLEL))
 
     return split.kept_loops(ctx, row)

@@ -116,10 +116,11 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
 
 
 def _shift(factor: float, bias: float) -> int:
-    """The largest, up to 22, for which the factor, the bias and all sums are i32. The half that a product loses on
-    average by being rounded down is in the bias."""
+    """The largest, up to 16, for which the factor, the bias and all sums are i32. The half that a product loses on
+    average by being rounded down is in the bias. More than 16 would change results that are as near to the middle of
+    two steps as 2^-16; with 16 a result is the upper halfword of a sum."""
     shift = 1
-    while shift < 22 and factor * 2.0 ** (shift + 1 + 32) < 2**31 - 1 and (bias + 1) * 2.0 ** (shift + 1) < 2**30:
+    while shift < 16 and factor * 2.0 ** (shift + 1 + 32) < 2**31 - 1 and (bias + 1) * 2.0 ** (shift + 1) < 2**30:
         shift += 1
     return shift
 

@@ -23,20 +23,24 @@ from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_proces
 M0, M4, M55 = (select(f"cortex-{core}") for core in ("m0plus", "m4", "m55"))
 
 
-def normalization(op: str, shape: tuple[int, ...], axes: tuple[int, ...], *, scaled: bool) -> Graph:
+def normalization(
+    op: str, shape: tuple[int, ...], axes: tuple[int, ...], *, scaled: bool, step: float = 0.04
+) -> Graph:
     """``scaled``: with a factor and a shift for each element of the last dimension."""
     q, rng = Qdq(), np.random.default_rng(3)
     y = q.op(op, q.input(shape, 0.05), axes=axes, epsilon=1e-5)
     if scaled:
         y = q.op("mul", y, q.constant(rng.normal(1, 0.5, shape[-1])))
         y = q.op("add", y, q.constant(rng.normal(0, 1, shape[-1])))
-    return fuse(integerize(q.graph(q.quantize(y, 0.04, 3, DType.I8))))
+    return fuse(integerize(q.graph(q.quantize(y, step, 3, DType.I8))))
 
 
 GRAPHS = {
     "layer": normalization("normalize", (6, 39), (1,), scaled=True),
     "layer, two dimensions": normalization("normalize", (3, 4, 18), (1, 2), scaled=True),
     "root mean square": normalization("rms_normalize", (4, 64), (1,), scaled=True),
+    "fewer than four": normalization("normalize", (5, 3), (1,), scaled=True),
+    "fine steps": normalization("normalize", (4, 39), (1,), scaled=True, step=0.002),
     "one scale": normalization("normalize", (4, 50), (1,), scaled=False),
     "columns": normalization("normalize", (20, 5), (0,), scaled=False),
 }
@@ -47,11 +51,14 @@ def blocks(graph: Graph, machine: Machine) -> set[str]:
     return {stmt.block for kernel in kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
 
 
-def test_which_rows_are_added_up_by_a_block() -> None:
-    """Those of neighbours, on cores that take several bytes at a time."""
-    for machine in (M4, M55):
-        assert all(blocks(graph, machine) == {"byte_sums"} for name, graph in GRAPHS.items() if name != "columns")
-        assert blocks(GRAPHS["columns"], machine) == set()
+def test_what_is_done_by_blocks() -> None:
+    """Sums of neighbours, on cores that take several bytes at a time; elements where nothing but a factor and a bias
+    follows of which the upper halfword of a sum is the result."""
+    scaled = GRAPHS.keys() - {"columns", "one scale", "fine steps"}
+    for name in GRAPHS:
+        added_up = set() if name == "columns" else {"byte_sums"}
+        assert blocks(GRAPHS[name], M4) == added_up | ({"normalize_row"} if name in scaled else set()), name
+        assert blocks(GRAPHS[name], M55) == added_up, name
     assert all(blocks(graph, M0) == set() for graph in GRAPHS.values())
 
 
@@ -63,7 +70,9 @@ def test_which_rows_are_added_up_by_a_block() -> None:
             pytest.param(name, machine, route, id=f"{name}, {machine.target.name} {route.__name__}", marks=BOARD)
             for name, machine, route in (
                 ("layer", M0, by_objects), ("layer", M4, by_c), ("root mean square", M4, by_objects),
-                ("one scale", M4, by_c), ("layer", M55, by_c), ("layer, two dimensions", M55, by_objects),
+                ("one scale", M4, by_c), ("layer, two dimensions", M4, by_c), ("layer", M4, by_objects),
+                ("fewer than four", M4, by_c), ("fine steps", M4, by_c), ("layer", M55, by_c),
+                ("layer, two dimensions", M55, by_objects),
             )
         ),
     ],
