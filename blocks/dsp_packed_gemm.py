@@ -102,6 +102,17 @@ def _stage(groups: Number, step: Number) -> Kernel:
     return Kernel("stage", (x, y), loop(pixel, PIXELS, *loop(g, groups, *stores)))
 
 
+def _stage_rows(groups: Number, step: Number, rows: Number, pitch: Number) -> Kernel:
+    """Rows of ``groups`` that begin ``pitch`` bytes apart, of four pixels that begin ``step`` bytes apart."""
+    x = param("x", DType.I8, (rows - 1) * pitch + groups * 4 + 3 * step, Access.READ)
+    y = param("y", DType.I32, rows * groups * STEP, Access.WRITE, 8)
+    row, g, pixel = Var("row"), Var("g"), Var("pixel")
+    odd, even = _odd_even(x, row * pitch + g * 4 + pixel * step)
+    at = (row * groups + g) * STEP + pixel
+    stores = (store(y[at], odd), store(y[at + PIXELS], even))
+    return Kernel("stage_rows", (x, y), loop(row, rows, *loop(pixel, PIXELS, *loop(g, groups, *stores))))
+
+
 def _fill(groups: Number, value: Number) -> Kernel:
     """The same activation throughout for one of four pixels, as at borders."""
     y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
@@ -191,6 +202,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "im2col_x4", ("groups", "step"), _stage, DSP_FPU, ((3, 12),),
         cycles=Cycles(dsp=linear(27, 29)),
+    ),
+    BlockInstruction(
+        "im2col_x4_rows", ("groups", "step", "rows", "pitch"), _stage_rows, DSP_FPU, ((3, 8, 2, 20), (1, 4, 3, 9)),
+        cycles=Cycles(dsp=lambda groups, _, rows, __: 42 + rows * (12 + 29 * groups)),
     ),
     BlockInstruction("im2col_x4_fill", ("groups", "value"), _fill, DSP, ((3, -128),)),
     BlockInstruction(

@@ -122,6 +122,15 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "116a59ec128a5bec13aa7047"
         ),
     },
+    "im2col_x4_rows": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "45ec104a47ec116a49ec128a4bec13aadde90067a7eb82074fea421806fb081648ec147a05ee106a4ff6817acff6817a"
+            "4ff0ff2b00eb430404eb0305034401eb080250f8046b53f8047b54f8048b55f8049b2afa97fc0bea0727d7fa0cf74f61"
+            "c1f804c02afa98fc0bea0828d8fa0cf8c1f81880c1f808c02afa99fc0bea0929d9fa0cf9c1f81c90c1f80cc02afa96fc"
+            "0bea0626d6fa0cf60e6141f820cb9142cfd158ec147a15ee106a38443b443c443d44b142c3d155ec104a57ec116a59ec"
+            "128a5bec13aa7047"
+        ),
+    },
     "gemm_packed_2x4_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb05081d9e40f20007c4f640370bee107aa6eb07060fee"

@@ -14,6 +14,16 @@
     "str " x ", [r1, #" at_even "]\n" \
     "str r12, [r1" at "\n"
 
+#define CCML_IM2COL_X4_GROUP \
+    "ldr r6, [r0], #4\n" \
+    "ldr r7, [r3], #4\n" \
+    "ldr r8, [r4], #4\n" \
+    "ldr r9, [r5], #4\n" \
+    CCML_IM2COL_X4_STORE("r7", ", #4]", "20") \
+    CCML_IM2COL_X4_STORE("r8", ", #8]", "24") \
+    CCML_IM2COL_X4_STORE("r9", ", #12]", "28") \
+    CCML_IM2COL_X4_STORE("r6", "], #32", "16")
+
 /* -127 twice in r10, a mask of odd bytes in r11, the end of y in r2; x of each pixel in r0, r3, r4 and r5. The caller's
    registers are kept in s0 to s7. */
 #define CCML_BLOCK_IM2COL_X4 1
@@ -33,15 +43,7 @@ CCML_NAKED ccml_im2col_x4(
         "add r5, r4, r3\n"
         "add r3, r0, r3\n"
         "add r2, r1, r2, lsl #5\n"
-        "1:\n"
-        "ldr r6, [r0], #4\n"
-        "ldr r7, [r3], #4\n"
-        "ldr r8, [r4], #4\n"
-        "ldr r9, [r5], #4\n"
-        CCML_IM2COL_X4_STORE("r7", ", #4]", "20")
-        CCML_IM2COL_X4_STORE("r8", ", #8]", "24")
-        CCML_IM2COL_X4_STORE("r9", ", #12]", "28")
-        CCML_IM2COL_X4_STORE("r6", "], #32", "16")
+        "1:\n" CCML_IM2COL_X4_GROUP
         "cmp r1, r2\n"
         "bne 1b\n"
         "vmov r4, r5, s0, s1\n"
@@ -50,8 +52,6 @@ CCML_NAKED ccml_im2col_x4(
         "vmov r10, r11, s6, s7\n"
         "bx lr\n");
 }
-
-#undef CCML_IM2COL_X4_STORE
 #endif
 
 #endif

@@ -87,6 +87,10 @@ class Contraction(Results):
         other.together = tuple(each.inside(ctx) for each in self.together)
         return other
 
+    def gather(self) -> Block:
+        """What brings the operand of a group where ``x`` is from then on."""
+        return ()
+
     def _pixels(self) -> Pixels:
         return Pixels.of(self.ctx, self.node, joined=self.joined)
 
@@ -190,7 +194,7 @@ class Tiling(Generic[Work]):
         shape = self.work.shape
         dense = self.work.y.dense or not self.neighbours
         nested = self.rows or len(shape) == 1 or shape[-1] % self.pixels == 0 or not dense
-        self.in_rows = len(shape) == 1 or shape[-1] % self.pixels == 0
+        self.in_rows = self.rows or len(shape) == 1 or shape[-1] % self.pixels == 0
         self.flat = not nested
         outer = [Var(self.work.names.fresh("o")) for _ in shape[:-1]] if nested else []
         lead = tuple(as_expr(0) if extent == 1 else var for var, extent in zip(outer, shape))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from ..blocks.dsp_gemm import STAGED_STEP
 from ..blocks.dsp_packed_gemm import PIXELS, STEP
@@ -75,6 +76,8 @@ class Staging:
             return loop(slot, pixels, *self.stage(position(slot), slot))
         if whole and neighbours and not window.kernel:
             return self._run(origin, position(origin), 1, window.channels)
+        if whole and neighbours and window.within and window.side_by_side and len(window.kernel) == 2:
+            return self._all_rows(position(origin))
         column = None if whole else self._columns(pixels)
         sink: Sink = _Groups(self, slot) if column is None else _Bytes(self, column, slot)
         if neighbours and window.kernel and window.dilation[-1] == 1:
@@ -101,6 +104,16 @@ class Staging:
             return loop(tap, window.kernel[-1], *block) if isinstance(tap, Var) else block
 
         return neighbours(self.ctx, window, position(as_expr(0)), pixels, slot, sink, run)
+
+    def _all_rows(self, position: Sequence[Expr]) -> Block:
+        """All rows of taps of all pixels, where none is at a border."""
+        window, origin = self.window, as_expr(0)
+        batch, *places = position
+        first = (batch, *(place * stride for place, stride in zip(places, window.stride)), origin)
+        pitch = window.dilation[0] * prod(self.x.buffer.shape[2:])
+        scalars = (window.kernel[1] * window.depth // 4, window.stride[1] * window.channels, window.kernel[0], pitch)
+        pointers = (Pointer(self.x.buffer, self.x.at(first)), self.slot(origin, origin))
+        return (Invoke("im2col_x4_rows", pointers, scalars),)
 
     def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the

@@ -65,6 +65,16 @@ class Window:
         return prod(self.kernel) == 1 and prod(self.stride) == 1 and not any(self.pad) and self.extent == self.outputs
 
     @property
+    def within(self) -> bool:
+        """Whether nothing beyond the border is seen."""
+        return not any(self.pad) and all(
+            (outputs - 1) * stride + (kernel - 1) * dilation < extent
+            for outputs, stride, kernel, dilation, extent in zip(
+                self.outputs, self.stride, self.kernel, self.dilation, self.extent, strict=True
+            )
+        )
+
+    @property
     def size(self) -> int:
         return prod(self.kernel) * self.depth
 

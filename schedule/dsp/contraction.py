@@ -39,6 +39,7 @@ from ..nibble_weights import StreamLayout, stored_words
 from ..requantization import Fixed, fixed_form, halfword_form
 from ..staging import FOUR_PIXELS, TWO_PIXELS, Layout, Staging
 from ..transposed import transposed_together
+from .gathered import gathered
 
 MERGED = 16
 """Channels that groups see which are taken as one, at most."""
@@ -53,7 +54,8 @@ def is_dsp_contraction(ctx: KernelContext) -> bool:
 
 def lower_dsp_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_dsp_contraction` holds."""
-    return lower_contractions([Contraction(ctx, merged=count) for count in merges(ctx.contraction[0], MERGED)])
+    counts = merges(ctx.contraction[0], MERGED)
+    return lower_contractions([*(Contraction(ctx, merged=count) for count in counts), *gathered(ctx, counts)])
 
 
 def lower_dsp_transposed(ctx: KernelContext) -> Block:
@@ -69,9 +71,15 @@ def lower_contractions(works: Sequence[Contraction]) -> Block:
     for work in works:
         for each in (work, *work.together):
             each.settle()
-    ways = [(work, row) for work in works for row in ROWS if all(map(row.applies, (work, *work.together)))]
+    rows = (*ROWS, *map(_overlapping, ROWS))
+    ways = [(work, row) for work in works for row in rows if all(map(row.applies, (work, *work.together)))]
     unpacking = [(work, row) for work, row in ways if work.nibbles and row.packed]
     return lower_by_cheapest([(work, partial(_DspTiling, row=row)) for work, row in unpacking or ways])
+
+
+def _overlapping(row: _Row) -> _Row:
+    """With tiles that keep to rows of pixels, the last of which begins earlier, so that neighbours are staged."""
+    return replace(row, remainder=Remainder.OVERLAP, in_rows=True)
 
 
 # ---------------------------------------------------------------- the blocks
@@ -131,8 +139,11 @@ class _Row:
     packed: bool
     numbers: Callable[[Contraction], _Numbers | None]
     remainder: Remainder
+    in_rows: bool = False
 
     def applies(self, work: Contraction) -> bool:
+        if self.in_rows and not self._is_cut(work):
+            return False
         if self.packed:
             least = work.channels >= self.stream.tile and np.all(work.operands.reach < 1 << 23)
             if not least or not packable(work.padded_columns(4)):
@@ -141,6 +152,12 @@ class _Row:
             return False
         enough = not self.packed or self.run(work) >= self.pixels
         return enough and self.numbers(work) is not None
+
+    def _is_cut(self, work: Contraction) -> bool:
+        """Whether rows are no multiple of a tile and longer than one; none sees anything beyond a border, where several
+        tiles of a row would be slower than is predicted."""
+        cut = len(work.shape) > 1 and work.shape[-1] > self.pixels > 1 and work.shape[-1] % self.pixels != 0
+        return cut and bool(work.window.kernel) and work.window.within
 
     def run(self, work: Contraction) -> int:
         """Pixels of a run: of a row, or all where rows do not divide."""
@@ -161,10 +178,11 @@ ROWS: tuple[_Row, ...] = (
 class _DspTiling(Tiling[Contraction]):
     def __init__(self, work: Contraction, row: _Row) -> None:
         super().__init__(work)
-        self.row, self.pixels, self.remainder = row, row.pixels, row.remainder
+        self.row, self.pixels, self.remainder, self.rows = row, row.pixels, row.remainder, row.in_rows
         numbers = row.numbers(work)
         assert numbers is not None
         self.numbers = numbers
+        self.gathering = work.gather()
         self.staging = Staging(work.ctx, work.x, work.window, work.zero, row.layout)
         self.groups = -(-work.depth // 4)
         stream = PACKED_4X1_HALFWORD if numbers.suffix == "halfword" else row.stream
@@ -199,7 +217,7 @@ class _DspTiling(Tiling[Contraction]):
 
     def prepare(self) -> Block:
         unpack = self.weights.prepare(self.work.group)
-        return unpack if self.work.one_pixel else (*unpack, *self.staging.prepare())
+        return unpack if self.work.one_pixel else (*unpack, *self.gathering, *self.staging.prepare())
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         block, x = self._stage(position, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
+from math import inf, prod
 from pathlib import Path
 from unittest.mock import patch
 
@@ -99,6 +99,18 @@ GROUPS = {
     "groups, many": integer_conv_graph((1, 4, 6, 40), (60, 1, 1, 2), group=20),
     "groups, weights of -128": integer_conv_graph((1, 5, 5, 8), (6, 3, 3, 4), pad=SAME, group=2, least=-128),
 }
+GATHERED = {
+    "gathered groups": integer_conv_graph((1, 9, 12, 32), (16, 3, 3, 4), pad=SAME, group=8),
+    "gathered groups, cut rows": integer_conv_graph((1, 9, 14, 40), (20, 3, 3, 4), pad=SAME, group=10, residual=True),
+    "gathered groups, stride, batch": integer_conv_graph(
+        (2, 12, 15, 64), (16, 3, 3, 8), pad=(0, 1, 2, 1), group=8, stride=(1, 2)
+    ),
+    "gathered groups, dilated rows": integer_conv_graph(
+        (1, 14, 12, 32), (32, 3, 5, 4), pad=(2, 0, 2, 4), group=8, dilation=(2, 1)
+    ),
+    "gathered groups, line": integer_conv_graph((1, 21, 32), (16, 5, 4), pad=(2, 2), stride=(1,), group=8),
+}  # fmt: skip
+GROUPS |= GATHERED
 GROUPS_OF_STEPS = {
     "groups of a step": integer_conv_graph((1, 4, 5, 48), (9, 1, 1, 16), group=3),
     "groups, part of a step": integer_conv_graph((1, 7, 9, 24), (12, 3, 3, 4), pad=SAME, group=6, stride=(2, 2)),
@@ -168,3 +180,15 @@ def test_activations_need_no_halo_and_little_scratch() -> None:
     program = lower_graph(GRAPHS["3x3"], M4)
     arena = [buffer.nbytes for buffer in program.buffers.values() if buffer.storage is Storage.ARENA]
     assert arena == [4 * 2 * 9 * 16]
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_small_groups_are_gathered(name: str) -> None:
+    """Which takes less memory than the operand."""
+    graph = GATHERED[name]
+    program = lower_graph(graph, M4)
+    (kernel,) = program.kernels
+    (part,) = (each for each in kernel.params if each.name.startswith("part"))
+    assert 4 * prod(part.shape) <= graph.inputs[0].type.size
+    called = {stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
+    assert "line" in name or "im2col_x4_rows" in called
