@@ -36,6 +36,8 @@ PACKED_2X4, PACKED_4X1, PACKED_4X1_HALFWORD = Stream(2), Stream(4), Stream(4, ha
 PIXELS = 4
 STEP = 2 * PIXELS
 """Words of staged activations for each group of four k."""
+TAPS = 3
+"""Of a row, whose elements are staged for several of them at once."""
 ODD_OFFSET = 127
 PRE_SHIFT = 8
 SCALE = 1 << PRE_SHIFT
@@ -111,6 +113,20 @@ def _stage_rows(groups: Number, step: Number, rows: Number, pitch: Number) -> Ke
     at = (row * groups + g) * STEP + pixel
     stores = (store(y[at], odd), store(y[at + PIXELS], even))
     return Kernel("stage_rows", (x, y), loop(row, rows, *loop(pixel, PIXELS, *loop(g, groups, *stores))))
+
+
+def _stage_three(words: Number, step: Number, rows: Number, pitch: Number) -> Kernel:
+    """Rows that begin ``pitch`` bytes apart of three taps of four pixels, each a step from the one before: six elements
+    of ``words`` that lie ``step`` bytes apart."""
+    x = param("x", DType.I8, (rows - 1) * pitch + 5 * step + words * 4, Access.READ)
+    y = param("y", DType.I32, rows * TAPS * words * STEP, Access.WRITE, 8)
+    row, tap, word, pixel = Var("row"), Var("tap"), Var("word"), Var("pixel")
+    odd, even = _odd_even(x, row * pitch + (tap + pixel) * step + word * 4)
+    at = ((row * TAPS + tap) * words + word) * STEP + pixel
+    block: Block = (store(y[at], odd), store(y[at + PIXELS], even))
+    for variable, extent in ((pixel, PIXELS), (word, words), (tap, TAPS), (row, rows)):
+        block = loop(variable, extent, *block)
+    return Kernel("stage_three", (x, y), block)
 
 
 def _fill(groups: Number, value: Number) -> Kernel:
@@ -206,6 +222,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "im2col_x4_rows", ("groups", "step", "rows", "pitch"), _stage_rows, DSP_FPU, ((3, 8, 2, 20), (1, 4, 3, 9)),
         cycles=Cycles(dsp=lambda groups, _, rows, __: 42 + rows * (12 + 29 * groups)),
+    ),
+    BlockInstruction(
+        "im2col_x4_three", ("words", "step", "rows", "pitch"), _stage_three, DSP_FPU, ((3, 12, 2, 80), (1, 9, 3, 50)),
+        cycles=Cycles(dsp=lambda words, _, rows, __: 44 + rows * (14 + 59 * words)),
     ),
     BlockInstruction("im2col_x4_fill", ("groups", "value"), _fill, DSP, ((3, -128),)),
     BlockInstruction(

@@ -131,6 +131,15 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "128a5bec13aa7047"
         ),
     },
+    "im2col_x4_three": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04ddde90887a7eb82074fea421646ec102a01ee107a4ff6817acff6817a4ff0ff2b56ec10ea01eb060202eb0605"
+            "03eb4304044454f813602afa96f70bea0626d6fa07f6ee61ef60e6582afa96f70bea0626d6fa07f6ae61af60d661d760"
+            "54f8046b2afa96f70bea0626d6fa07f66e616f6096619760ce61cf6050f813602afa96f70bea0626d6fa07f62e6145f8"
+            "207b566157608e618f60c6582afa96f70bea0626d6fa07f6166142f8207b4e614f6050f8046b2afa96f70bea0626d6fa"
+            "07f60e6141f8207bbef1010eb3d111ee106a30442946b8f10108a3d1bde8f08d"
+        ),
+    },
     "gemm_packed_2x4_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb05081d9e40f20007c4f640370bee107aa6eb07060fee"

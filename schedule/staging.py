@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..blocks.dsp_gemm import STAGED_STEP
-from ..blocks.dsp_packed_gemm import PIXELS, STEP
+from ..blocks.dsp_packed_gemm import PIXELS, STEP, TAPS
 from ..ir.build import store
 from ..ir.loops import I8, Block, Buffer, Expr, If, Invoke, LoopKind, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
@@ -95,6 +95,8 @@ class Staging:
         step = window.stride[-1]
 
         def run(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
+            if self._in_threes:
+                return self._threes(number, (*where, start), 1, 0)
             side = window.side_by_side
             taps, tap = (window.kernel[-1], as_expr(0)) if side else (1, Var(self.ctx.names.fresh("tap")))
             if isinstance(sink, _Groups):
@@ -111,9 +113,24 @@ class Staging:
         batch, *places = position
         first = (batch, *(place * stride for place, stride in zip(places, window.stride)), origin)
         pitch = window.dilation[0] * prod(self.x.buffer.shape[2:])
+        if self._in_threes:
+            return self._threes(origin, first[:-1], window.kernel[0], pitch)
         scalars = (window.kernel[1] * window.depth // 4, window.stride[1] * window.channels, window.kernel[0], pitch)
         pointers = (Pointer(self.x.buffer, self.x.at(first)), self.slot(origin, origin))
         return (Invoke("im2col_x4_rows", pointers, scalars),)
+
+    @property
+    def _in_threes(self) -> bool:
+        """Whether neighbouring pixels see elements of a row that the block takes for all three taps."""
+        window = self.window
+        three = window.kernel[-1] == TAPS and window.stride[-1] == window.dilation[-1] == 1
+        return three and self.layout is FOUR_PIXELS and window.depth % 4 == 0
+
+    def _threes(self, first: Expr, where: Sequence[Expr], rows: int, pitch: int) -> Block:
+        """``rows`` of three taps, from tap number ``first`` on, which for the first pixel is at ``where``."""
+        words = self.window.depth // 4
+        pointers = (Pointer(self.x.buffer, self.x.at((*where, 0))), self.slot(first * words, as_expr(0)))
+        return (Invoke("im2col_x4_three", pointers, (words, self.window.channels, rows, pitch)),)
 
     def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the

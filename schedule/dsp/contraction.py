@@ -54,8 +54,7 @@ def is_dsp_contraction(ctx: KernelContext) -> bool:
 
 def lower_dsp_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_dsp_contraction` holds."""
-    counts = merges(ctx.contraction[0], MERGED)
-    return lower_contractions([*(Contraction(ctx, merged=count) for count in counts), *gathered(ctx, counts)])
+    return lower_contractions([gathered(ctx, count) for count in merges(ctx.contraction[0], MERGED)])
 
 
 def lower_dsp_transposed(ctx: KernelContext) -> Block:
@@ -71,15 +70,15 @@ def lower_contractions(works: Sequence[Contraction]) -> Block:
     for work in works:
         for each in (work, *work.together):
             each.settle()
-    rows = (*ROWS, *map(_overlapping, ROWS))
+    rows = [*ROWS, *(_in_rows(row, remainder) for row in ROWS for remainder in (Remainder.SINGLE, Remainder.OVERLAP))]
     ways = [(work, row) for work in works for row in rows if all(map(row.applies, (work, *work.together)))]
     unpacking = [(work, row) for work, row in ways if work.nibbles and row.packed]
     return lower_by_cheapest([(work, partial(_DspTiling, row=row)) for work, row in unpacking or ways])
 
 
-def _overlapping(row: _Row) -> _Row:
-    """With tiles that keep to rows of pixels, the last of which begins earlier, so that neighbours are staged."""
-    return replace(row, remainder=Remainder.OVERLAP, in_rows=True)
+def _in_rows(row: _Row, remainder: Remainder) -> _Row:
+    """With tiles that keep to rows of pixels, so that neighbours are staged."""
+    return replace(row, remainder=remainder, in_rows=True)
 
 
 # ---------------------------------------------------------------- the blocks
@@ -142,7 +141,8 @@ class _Row:
     in_rows: bool = False
 
     def applies(self, work: Contraction) -> bool:
-        if self.in_rows and not self._is_cut(work):
+        single = self.remainder is Remainder.SINGLE
+        if (self.in_rows and not self._is_cut(work)) or (single and not self.remainder_block):
             return False
         if self.packed:
             least = work.channels >= self.stream.tile and np.all(work.operands.reach < 1 << 23)

@@ -29,10 +29,11 @@ SHARE = 4
 """A copy takes at most this part of the operand."""
 
 
-def gathered(ctx: KernelContext, merges: Sequence[int]) -> list[Contraction]:
-    """For all numbers of groups that are taken as one with which a copy is small and holds what is not side by side."""
-    works = [] if ctx.by_rows else [_Gathered(ctx, merged=merged) for merged in merges]
-    return [work for work in works if work.is_worth_it]
+def gathered(ctx: KernelContext, merged: int) -> Contraction:
+    """The contraction that takes so many groups as one; on a copy, where that is small and holds what is not side by
+    side."""
+    work = _Gathered(ctx, merged=merged)
+    return work if work.is_worth_it else Contraction(ctx, merged=merged)
 
 
 class _Gathered(Contraction):
@@ -44,10 +45,11 @@ class _Gathered(Contraction):
 
     @property
     def is_worth_it(self) -> bool:
-        seen, batches = self.seen, self.source.shape[0]
+        seen = self.seen
         if prod(seen.kernel) == 1 or seen.depth == seen.channels or seen.depth % WORD or self.one_pixel:
             return False
-        return SHARE * prod(self.window.extent) * seen.depth <= prod(seen.extent) * seen.channels and batches > 0
+        small = SHARE * prod(self.window.extent) * seen.depth <= prod(seen.extent) * seen.channels
+        return small and not self.ctx.by_rows
 
     def gather(self) -> Block:
         window, names, batches = self.window, self.names, self.source.shape[0]

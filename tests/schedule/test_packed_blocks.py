@@ -25,6 +25,19 @@ def stage(groups: int, step: int) -> Case:
     return Case("im2col_x4", (groups, step), {"x": x}, {"y": staged(pixels).ravel()})
 
 
+def stage_rows(groups: int, step: int, rows: int, pitch: int) -> Case:
+    x = signed((rows - 1) * pitch + 3 * step + 4 * groups)
+    pixels = [np.concatenate([x[r * pitch + p * step :][: 4 * groups] for r in range(rows)]) for p in range(4)]
+    return Case("im2col_x4_rows", (groups, step, rows, pitch), {"x": x}, {"y": staged(np.stack(pixels)).ravel()})
+
+
+def stage_three(words: int, step: int, rows: int, pitch: int) -> Case:
+    x = signed((rows - 1) * pitch + 5 * step + 4 * words)
+    places = [[r * pitch + (p + tap) * step for r in range(rows) for tap in range(3)] for p in range(4)]
+    pixels = [np.concatenate([x[place:][: 4 * words] for place in each]) for each in places]
+    return Case("im2col_x4_three", (words, step, rows, pitch), {"x": x}, {"y": staged(np.stack(pixels)).ravel()})
+
+
 def stage_pixel(groups: int) -> Case:
     x = signed(1, 4 * groups)
     y = np.zeros((groups, 2, 4), np.int32)
@@ -76,6 +89,8 @@ def contraction(
 
 CASES = (
     *(stage(groups, step) for groups in (1, 2, 5) for step in (4, 20)),
+    stage_rows(1, 4, 1, 0), stage_rows(3, 8, 3, 40), stage_rows(2, 5, 2, 33),
+    stage_three(1, 4, 1, 0), stage_three(2, 8, 3, 100), stage_three(3, 21, 2, 130),
     *(copy_bytes(count) for count in (1, 4, 7, 64)),
     *(stage_pixel(groups) for groups in (1, 2, 5)), fill(1, 127), fill(3, -128),
     *(contraction("gemm_packed_2x4_fixed12", groups, 4, 5) for groups in (*range(1, 13), 20)),
