@@ -35,9 +35,10 @@
     "adds r4, r4, r5\n"
 
 /* r0 and r1 are at the elements behind those that whole pairs load, r2 and r3 at the outputs behind theirs, r4 runs from
-   s1 to 0 by r5, the distance of pairs. r9 has the bias, r10 (w1, w2), r11 (w0, w1), r12 the factor, lr the zero point.
-   In s0 the stream, s3 the value beyond the ends, s4 the channels left, s2 bits: 1 one element is beyond the left end,
-   2 an odd number of pairs, 4 one more output, 8 whose last element is inside, 16 two more outputs. */
+   s2 to 0 by r5, the distance of pairs. r9 has the bias, r10 (w1, w2), r11 (w0, w1), r12 the factor, lr the zero point.
+   In s0 the stream, s1 its end, s4 the value beyond the ends, s3 bits: 1 one element is beyond the left end, 2 an odd
+   number of pairs, 4 one more output, 8 whose last element is inside, 16 two more outputs. Two bits are tested at once,
+   as sign and carry. */
 #define CCML_BLOCK_DEPTHWISE_LINE 1
 CCML_NAKED ccml_depthwise_line(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t channels CCML_UNUSED,
@@ -50,8 +51,10 @@ CCML_NAKED ccml_depthwise_line(
         "ldrd r4, r5, [sp, #36]\n"
         "ldrd r6, r7, [sp, #44]\n"
         "ldrd r8, lr, [sp, #52]\n"
-        "vmov s0, r0\n"
-        "vmov s3, s4, r8, r3\n"
+        "vmov s4, r8\n"
+        "add r3, r3, r3, lsl #1\n"
+        "add r3, r0, r3, lsl #2\n"
+        "vmov s0, s1, r0, r3\n"
         "sub r4, r4, #2\n"
         "add r4, r4, r6\n"
         "lsr r9, r4, #1\n"
@@ -74,24 +77,23 @@ CCML_NAKED ccml_depthwise_line(
         "add r2, r2, r9\n"
         "add r3, r2, r5\n"
         "rsb r9, r9, #0\n"
-        "vmov s1, s2, r9, r12\n"
+        "vmov s2, s3, r9, r12\n"
         "mov r5, r6\n"
-        "1:\n"
         "vmov r8, s0\n"
+        "1:\n"
         "ldm r8!, {r9, r10, r12}\n"
         "vmov s0, r8\n"
         "sxtb16 r11, r10\n"
         "sxtb16 r10, r10, ror #8\n"
-        "vmov r4, r7, s1, s2\n"
-        "vmov r6, s3\n"
+        "vmov r4, r7, s2, s3\n"
+        "vmov r6, s4\n"
         "sub r8, r4, r5\n"
-        "tst r7, #1\n"
-        "it eq\n"
-        "ldrsbeq r6, [r0, r8]\n"
+        "lsls r7, r7, #31\n"
+        "it pl\n"
+        "ldrsbpl r6, [r0, r8]\n"
         "ldrsb r8, [r1, r8]\n"
         "pkhbt r6, r6, r8, lsl #16\n"
-        "tst r7, #2\n"
-        "beq 2f\n"
+        "bcc 2f\n"
         "mov r7, r6\n"
         "b 3f\n"
         "2:\n"
@@ -99,19 +101,17 @@ CCML_NAKED ccml_depthwise_line(
         "3:\n"
         CCML_DEPTHWISE_LINE_PAIR("r7", "r6")
         "bne 2b\n"
-        "vmov r7, s2\n"
-        "tst r7, #4\n"
-        "beq 4f\n"
-        "vmov r8, s3\n"
-        "tst r7, #8\n"
-        "it ne\n"
-        "ldrsbne r8, [r0]\n"
+        "vmov r7, r4, s3, s4\n"
+        "lsls r8, r7, #29\n"
+        "bpl 4f\n"
+        "ite cs\n"
+        "ldrsbcs r8, [r0]\n"
+        "movcc r8, r4\n"
+        "pkhbt r8, r8, r4, lsl #16\n"
         CCML_DEPTHWISE_LINE_FIRST("r4", "r6", "r8")
         "strb r4, [r2]\n"
         "tst r7, #16\n"
         "beq 4f\n"
-        "vmov r4, s3\n"
-        "pkhbt r8, r8, r4, lsl #16\n"
         CCML_DEPTHWISE_LINE_SECOND("r4", "r6", "r8")
         "strb r4, [r3]\n"
         "4:\n"
@@ -119,9 +119,8 @@ CCML_NAKED ccml_depthwise_line(
         "add r1, r1, #1\n"
         "add r2, r2, #1\n"
         "add r3, r3, #1\n"
-        "vmov r8, s4\n"
-        "subs r8, r8, #1\n"
-        "vmov s4, r8\n"
+        "vmov r8, r7, s0, s1\n"
+        "cmp r8, r7\n"
         "bne 1b\n"
         "pop {r4-r11, pc}\n");
 }
