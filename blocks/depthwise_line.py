@@ -56,6 +56,6 @@ ROWS: tuple[BlockInstruction, ...] = (
         "depthwise_line", ("channels", "columns", "step", "left", "right", "zero", "zero_point"), _line, DSP_FPU,
         ((2, 9, 3, 0, 0, -3, 5), (3, 6, 3, 1, 0, -3, 5), (1, 8, 4, 1, 1, 7, -128), (2, 7, 2, 1, 1, -128, 0),
          (1, 4, 2, 0, 1, 3, 3), (1, 5, 1, 0, 1, 3, 3)),
-        cycles=Cycles(dsp=of_groups(80, 56, 9.4)),
+        cycles=Cycles(dsp=of_groups(80, 53, 9.4)),
     ),
 )  # fmt: skip
