@@ -1,7 +1,8 @@
 """Convolutions in groups on a copy of what a group sees, border included.
 
+                                                    part = zero points
     for group:                                      for group:
-      for tiles of pixels:                            part = the group's channels of x, zero points around them
+      for tiles of pixels:                            the group's channels of x within part
         stage what they see, tap by tap        ->     for tiles of pixels:
         multiply                                        stage what they see, row of taps by row of taps
                                                         multiply
@@ -40,6 +41,7 @@ class _Gathered(Contraction):
     def __init__(self, ctx: KernelContext, *, merged: int) -> None:
         super().__init__(ctx, merged=merged)
         self.source, self.seen = self.x, self.window
+        self.borders: Block = ()
         if self.window.kernel:
             self.window = _bordered(self.window)
 
@@ -55,7 +57,8 @@ class _Gathered(Contraction):
         window, names, batches = self.window, self.names, self.source.shape[0]
         part = self.ctx.temporary("part", DType.I8, (batches, *window.extent, window.depth), align=WORD)
         self.x = TensorRef.whole(part)
-        fill = _loops(self, part.shape, lambda index: (store(part[index], I8(self.zero)),))
+        if window.extent != self.seen.extent:
+            self.borders = _loops(self, part.shape, lambda index: (store(part[index], I8(self.zero)),))
         word = Var(names.fresh("word"))
 
         def copy(index: tuple[Expr, ...]) -> Block:
@@ -63,8 +66,11 @@ class _Gathered(Contraction):
             four = Load(self.source.buffer, self.source.at((*index, word * WORD)), WORD)
             return loop(word, window.depth // WORD, store(part[(*place, word * WORD)], four))
 
-        inside = _loops(self, (batches, *self.seen.extent), copy)
-        return (*(fill if window.extent != self.seen.extent else ()), *inside)
+        return _loops(self, (batches, *self.seen.extent), copy)
+
+    def over_groups(self, block: Block) -> Block:
+        """Borders are the same for all groups."""
+        return (*self.borders, *super().over_groups(block))
 
 
 def _bordered(window: Window) -> Window:
