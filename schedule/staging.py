@@ -76,7 +76,8 @@ class Staging:
             return loop(slot, pixels, *self.stage(position(slot), slot))
         if whole and neighbours and not window.kernel:
             return self._run(origin, position(origin), 1, window.channels)
-        if whole and neighbours and window.within and window.side_by_side and len(window.kernel) == 2:
+        several_rows = len(window.kernel) == 2 and window.kernel[0] > 1
+        if several_rows and whole and neighbours and window.within and window.side_by_side:
             return self._all_rows(position(origin))
         column = None if whole else self._columns(pixels)
         sink: Sink = _Groups(self, slot) if column is None else _Bytes(self, column, slot)
