@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from ccml.frontend_onnx import import_model, load_model
 from ccml.ir.graph import Graph
@@ -15,6 +14,7 @@ from ccml.passes.integerize import integerize_with_report
 from ccml.passes.pipeline import optimize
 from onnx import helper
 
+from tests.exact_runtime import exact_session
 from tests.models import models_dir, needs_models
 
 pytestmark = needs_models
@@ -75,7 +75,7 @@ def test_the_scores_are_those_of_onnxruntime(name: str) -> None:
     model = onnx.load(models_dir() / f"{name}_qdq_int8.onnx")
     if SCORES[name] not in [value.name for value in model.graph.output]:
         model.graph.output.append(helper.make_empty_tensor_value_info(SCORES[name]))
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = exact_session(model)
     graph, _ = integerized(name)
     gaps = []
     for array in inputs(name):

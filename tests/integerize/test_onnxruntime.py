@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from ccml.frontend_onnx import import_model
 from ccml.ops.evaluate import evaluate_graph
@@ -12,6 +11,7 @@ from ccml.passes.integerize import integerize
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.exact_runtime import exact_session
 from tests.integerize.building import operators
 
 TYPES = {"uint8": TensorProto.UINT8, "int8": TensorProto.INT8, "int32": TensorProto.INT32}
@@ -28,7 +28,7 @@ def model_of(
 
 
 def by_onnxruntime(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = exact_session(model)
     return session.run(None, {"x": x})[0]
 
 
