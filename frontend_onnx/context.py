@@ -19,7 +19,9 @@ from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.table import OPS
 from .declared import Extents
+from .extents import Extents as RunExtents
 from .folding import MAX_FOLDED_BYTES, FoldingBuilder
+from .probe import MARK, depends
 from .tensors import to_array
 
 
@@ -27,7 +29,8 @@ from .tensors import to_array
 class NodeContext:
     """One ONNX node. ``opset`` is the version of its domain; ``attributes`` are resolved (functions pass theirs on).
 
-    ``declared`` tells what the model says of the shape of an output.
+    ``declared`` tells what the model says of the shape of an output. What is emitted ``over_bounds`` works on whole
+    tensors, beyond extents as well: results have no extents, and are not compared with the second import.
     """
 
     op_type: str
@@ -40,6 +43,7 @@ class NodeContext:
     attributes: Mapping[str, AttributeProto]
     builder: FoldingBuilder
     declared: Callable[[int], Extents | None] = lambda position: None
+    over_bounds: bool = False
 
     # Operands
 
@@ -185,10 +189,33 @@ class NodeContext:
         return value
 
     def emit_all(self, op: str, *inputs: Value | None, **attrs: AttrValue) -> tuple[Value, ...]:
+        if self.over_bounds:
+            return self.builder.emit_whole(op, inputs, attrs, loc=self.loc, names=repeat(f"{self.stem}{MARK}"))
         return self.builder.emit(op, inputs, attrs, loc=self.loc, names=repeat(f"{self.stem}.{op}"))
 
     def constant(self, array: np.ndarray) -> Value:
-        return self.builder.constant(array, f"{self.stem}.const")
+        return self.builder.constant(array, f"{self.stem}{MARK if self.over_bounds else '.const'}")
+
+    # Extents
+
+    def extents(self, value: Value | None) -> RunExtents:
+        """The dimensions of a value whose extents only a run knows; none in arithmetic of constants, such as shapes."""
+        if value is None or all(each is None or each.name in self.builder.constants for each in self.inputs):
+            return {}
+        return self.builder.extents_of(value, self.loc)
+
+    def has_extents(self) -> bool:
+        """Whether any operand has such a dimension; all are looked at."""
+        found = [self.extents(value) for value in self.inputs]
+        return any(found)
+
+    def with_extents(self, value: Value, extents: RunExtents) -> Value:
+        """A result of nodes that are ``over_bounds`` and its extents."""
+        if extents and value.name in self.builder.constants:
+            raise depends(f"a constant by {self.op_type}", self.loc)
+        if extents:
+            self.builder.extents[value.name] = extents
+        return value
 
     def guard_constant(self, elements: int) -> None:
         """Refuses constants whose size a damaged or hostile model could choose at will."""

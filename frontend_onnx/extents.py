@@ -321,8 +321,11 @@ def _normalize(site: Site) -> Sequence[Extents]:
 
 
 def _top_k(site: Site) -> Sequence[Extents]:
-    site.constant_over(0, [integer(site.attrs, "axis")], "sorts along")
-    return [site.extents(0)]
+    """What lies beyond the extent comes last. The k, which no extent may be below, is none."""
+    axis, dtype = integer(site.attrs, "axis"), site.operand(0).dtype
+    if axis in site.extents(0):
+        site.cleared(0, axis, least(dtype) if flag(site.attrs, "largest") else greatest(dtype))
+    return [{dim: count for dim, count in site.extents(0).items() if dim != axis}]
 
 
 def _nonzero(site: Site) -> Sequence[Extents]:
@@ -333,10 +336,11 @@ def _nonzero(site: Site) -> Sequence[Extents]:
 
 def _suppress(site: Site) -> Sequence[Extents]:
     """Scores beyond the extent are below all that count."""
-    site.constant_over(0, (0, 2), "suppresses boxes over")
-    site.constant_over(1, (0, 1), "suppresses boxes over")
-    site.same(1, [site.extents(0).get(1), site.extents(1).get(2)])
-    site.cleared(1, 2, -inf)
+    site.constant_over(0, (2,), "suppresses boxes over")
+    for boxes, scores in ((0, 0), (1, 2)):
+        site.same(scores, [site.extents(0).get(boxes), site.extents(1).get(scores)])
+    for axis in range(3):
+        site.cleared(1, axis, -inf)
     return ()
 
 

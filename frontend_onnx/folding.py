@@ -127,6 +127,11 @@ class FoldingBuilder(GraphBuilder):
             return self.extents.get(value.name, {})
         return self.probe.constant(value.name, array, loc)
 
+    def least(self, count: Value) -> int | None:
+        """The least that an extent can be which is an argument; ``None`` for others."""
+        arguments = () if self.probe is None else self.probe.arguments
+        return next((each.range.least for each in arguments if each.value.name == count.name), None)
+
     def _has_extents(self, values: Sequence[Value | None], loc: str) -> bool:
         """Whether any value has; all are looked at, for one may depend on an extent in another way."""
         found = [self.extents_of(value, loc) for value in values if value is not None]

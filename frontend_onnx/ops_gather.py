@@ -3,64 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from ..ir.graph import AttrValue, Value
+from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
-from .places import arange, check_size, strides
-from .probe import MARK
+from .places import arange, check_reach, check_size, strides, within
 
 
 def gather(ctx: NodeContext) -> Sequence[Value]:
-    """One constant index is a slice."""
+    """One constant index is a slice. Negative indices count from the end of an extent that only a run knows."""
     x = ctx.input(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    if ctx.builder.ranged and ctx.array(x) is None and _counts_from_end(ctx.array(ctx.input(1))):
-        return [_from_end(ctx, x, axis)]
+    known, count = ctx.array(ctx.input(1)), ctx.extents(x).get(axis)
+    single = known is not None and known.size == 1 and known.min() >= 0
+    if count is not None and not (single and ctx.builder.least(count) is not None):
+        return [_counted(ctx, x, axis, count)]
     indices = _wrapped(ctx, ctx.input(1), x.shape[axis])
-    known = ctx.array(indices)
-    if known is None or known.size != 1:
+    if known is None or known.size != 1 or (ctx.builder.ranged and ctx.array(x) is None and known.min() < 0):
         return [ctx.emit("gather", x, indices, axis=axis)]
+    known = ctx.array(indices)
+    assert known is not None
     ranges = [range(extent) for extent in x.shape]
     ranges[axis] = range(int(known.reshape(-1)[0]), int(known.reshape(-1)[0]) + 1)
     return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
 
 
-def _counts_from_end(indices: np.ndarray | None) -> bool:
-    """Whether indices are constant, and some are negative."""
-    return indices is not None and indices.size > 0 and bool(indices.min() < 0)
-
-
-def _from_end(ctx: NodeContext, x: Value, axis: int) -> Value:
-    """Elements from the end of a dimension that may have an extent; negative indices count back from that. The import
-    that does not know of the extent makes the same nodes."""
-    indices = ctx.input(1)
-    count = ctx.builder.extents_of(x, ctx.loc).get(axis)
-    wrapped = _wrapped(ctx, indices, x.shape[axis])
-    if count is None:
-        return ctx.emit("gather", x, wrapped, axis=axis)
-
-    def emit(op: str, *operands: Value, **attrs: AttrValue) -> Value:
-        names = repeat(f"{ctx.stem}{MARK}")
-        return ctx.builder.emit_whole(op, operands, attrs, loc=ctx.loc, names=names)[0]
-
-    below = emit("lt", indices, ctx.scalar(0, indices))
-    behind = emit("add", indices, emit("cast", count, to=indices.dtype))
-    places = emit("clip", emit("where", below, behind, indices), lo=0, hi=x.shape[axis] - 1)
-    (result,) = ctx.builder.emit_whole(
-        "gather", (x, places), {"axis": axis}, loc=ctx.loc, names=[f"{ctx.stem}.gather"]
-    )
-    kept = {d: each for d, each in ctx.builder.extents_of(x, ctx.loc).items() if d != axis}
-    more = len(indices.shape) - 1
-    found = {d if d < axis else d + more: each for d, each in kept.items()}
-    if found:
-        ctx.builder.extents[result.name] = found
-    return result
+def _counted(ctx: NodeContext, x: Value, axis: int, count: Value) -> Value:
+    """Elements along a dimension with the extent ``count``; the last one for indices beyond, which ONNX forbids."""
+    given, whole = ctx.input(1), replace(ctx, over_bounds=True)
+    known = None if ctx.extents(given) else ctx.array(given)
+    if known is not None and known.size:
+        check_reach(ctx, axis, count, max(-int(known.min()), int(known.max()) + 1))
+    y = whole.emit("gather", x, within(whole, given, x.shape[axis], count), axis=axis)
+    rank = len(given.shape)
+    found = {axis + d: each for d, each in ctx.extents(given).items()}
+    found |= {d if d < axis else d + rank - 1: each for d, each in ctx.extents(x).items() if d != axis}
+    return ctx.with_extents(y, found)
 
 
 def _wrapped(ctx: NodeContext, indices: Value, extent: int) -> Value:
@@ -87,13 +70,22 @@ def gather_elements(ctx: NodeContext) -> Sequence[Value]:
     if len(given.shape) != len(x.shape) or any(own > extent for own, extent in others):
         raise ctx.invalid(f"indices {given.type} do not fit {x.type}")
     check_size(ctx, x.type.size)
+    if ctx.has_extents() and not ctx.over_bounds:
+        (y,) = gather_elements(replace(ctx, over_bounds=True))
+        return [ctx.with_extents(y, ctx.extents(given))]
     steps = strides(x.shape)
-    indices = ctx.cast(_wrapped(ctx, given, x.shape[axis]), DType.I32)
+    indices = ctx.cast(_along(ctx, x, axis, given), DType.I32)
     places = indices if steps[axis] == 1 else ctx.emit("mul", indices, ctx.scalar(steps[axis], indices))
     for d, extent in enumerate(given.shape):
         if d != axis and extent > 1:
             places = ctx.emit("add", places, arange(ctx, extent, len(x.shape), d, steps[d]))
     return [ctx.emit("gather", ctx.reshape(x, (x.type.size,)), places, axis=0)]
+
+
+def _along(ctx: NodeContext, x: Value, axis: int, indices: Value) -> Value:
+    """Indices along a dimension of ``x``, as positions within it."""
+    count = ctx.extents(x).get(axis)
+    return _wrapped(ctx, indices, x.shape[axis]) if count is None else within(ctx, indices, x.shape[axis], count)
 
 
 def gather_nd(ctx: NodeContext) -> Sequence[Value]:
@@ -104,13 +96,15 @@ def gather_nd(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid(f"indices {given.type} with {batch} batch dimensions do not fit {x.type}")
     if given.shape[:batch] != x.shape[:batch]:
         raise ctx.invalid(f"the batch dimensions of {given.type} and {x.type} differ")
+    if ctx.has_extents() and not ctx.over_bounds:
+        return [_counted_nd(ctx, batch, depth)]
     taken, rest = x.shape[: batch + depth], x.shape[batch + depth :]
     steps = strides(taken)
     places: Value | None = None
     for d in range(depth):
         ranges = [*(range(extent) for extent in given.shape[:-1]), range(d, d + 1)]
         column = ctx.reshape(sliced(ctx, given, ranges), given.shape[:-1])
-        column = ctx.cast(_wrapped(ctx, column, taken[batch + d]), DType.I64)
+        column = ctx.cast(_along(ctx, x, batch + d, column), DType.I64)
         part = ctx.emit("mul", column, ctx.scalar(steps[batch + d], column))
         places = part if places is None else ctx.emit("add", places, part)
     assert places is not None
@@ -120,6 +114,17 @@ def gather_nd(ctx: NodeContext) -> Sequence[Value]:
         shape = (*x.shape[:batch], *[1] * (len(given.shape) - 1 - batch))
         places = ctx.emit("add", places, ctx.constant(base.reshape(shape)))
     return [ctx.emit("gather", ctx.reshape(x, (prod(taken), *rest)), places, axis=0)]
+
+
+def _counted_nd(ctx: NodeContext, batch: int, depth: int) -> Value:
+    """Of operands with extents."""
+    x, given = ctx.input(0), ctx.input(1)
+    found, last = dict(ctx.extents(given)), len(given.shape) - 1
+    if last in found or any(found.get(d) != ctx.extents(x).get(d) for d in range(batch)):
+        raise ctx.unsupported("indices of a depth that only a run knows, or of other batches than the data")
+    (y,) = gather_nd(replace(ctx, over_bounds=True))
+    found |= {last + d - batch - depth: each for d, each in ctx.extents(x).items() if d >= batch + depth}
+    return ctx.with_extents(y, found)
 
 
 RULES: Mapping[str, Rule] = {"Gather": gather, "GatherElements": gather_elements, "GatherND": gather_nd}

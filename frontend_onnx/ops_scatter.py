@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
-from .places import arange, check_size, flattened, positions, strides
+from .places import arange, beyond_left_out, check_size, flattened, positions, strides
 
 _OF_BOOL = {"none": "none", "add": "max", "max": "max", "mul": "min", "min": "min"}
 
@@ -35,10 +36,14 @@ def scatter_elements(ctx: NodeContext) -> Sequence[Value]:
     check_size(ctx, x.type.size)
     if not given.type.size:
         return [x]
-    columns, steps = [positions(ctx, given, x.shape[axis])], strides(x.shape)
+    if ctx.has_extents() and not ctx.over_bounds:
+        (y,) = scatter_elements(replace(ctx, over_bounds=True))
+        return [ctx.with_extents(y, ctx.extents(x))]
+    columns, steps = [positions(ctx, given, x.shape[axis], ctx.extents(x).get(axis))], strides(x.shape)
     rest = [d for d in range(rank) if d != axis and given.shape[d] > 1]
     columns += [arange(ctx, given.shape[d], rank, d) for d in rest]
     places = flattened(ctx, columns, [steps[axis], *(steps[d] for d in rest)])
+    places = beyond_left_out(ctx, places, ctx.extents(given))
     flat = ctx.reshape(x, (x.type.size,))
     return [ctx.reshape(_scatter(ctx, flat, places, updates, ctx.string("reduction", "none")), x.shape)]
 
@@ -52,12 +57,17 @@ def scatter_nd(ctx: NodeContext) -> Sequence[Value]:
     check_size(ctx, prod(x.shape[:depth]))
     if not given.type.size:
         return [x]
+    if ctx.has_extents() and not ctx.over_bounds:
+        if len(given.shape) - 1 in ctx.extents(given):
+            raise ctx.unsupported("indices of a depth that only a run knows")
+        (y,) = scatter_nd(replace(ctx, over_bounds=True))
+        return [ctx.with_extents(y, ctx.extents(x))]
     columns = []
     for d in range(depth):
         ranges = [*(range(extent) for extent in given.shape[:-1]), range(d, d + 1)]
         column = ctx.reshape(sliced(ctx, given, ranges), given.shape[:-1])
-        columns.append(positions(ctx, column, x.shape[d]))
-    places = flattened(ctx, columns, strides(x.shape[:depth]))
+        columns.append(positions(ctx, column, x.shape[d], ctx.extents(x).get(d)))
+    places = beyond_left_out(ctx, flattened(ctx, columns, strides(x.shape[:depth])), ctx.extents(given))
     rows = ctx.reshape(x, (prod(x.shape[:depth]), *x.shape[depth:]))
     return [ctx.reshape(_scatter(ctx, rows, places, updates, ctx.string("reduction", "none")), x.shape)]
 

@@ -7,6 +7,7 @@ these give (``constant_operators.py``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf, prod
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.narrow import computed
 from .context import NodeContext, Rule
-from .places import check_size, strides
+from .places import check_size, inside_of, strides
 
 
 def compress(ctx: NodeContext) -> Sequence[Value]:
@@ -29,8 +30,21 @@ def compress(ctx: NodeContext) -> Sequence[Value]:
     if condition.shape[0] > x.shape[axis]:
         sizes = (x.shape[axis],)
         condition = ctx.emit("slice", condition, starts=(0,), steps=(1,), sizes=sizes)
-    places, _ = ctx.emit_all("nonzero", condition)
-    return [ctx.emit("gather", x, places, axis=axis)]
+    within = ctx.extents(x).get(axis)
+    if within is not None:
+        condition = _true_within(ctx, condition, within)
+    places, count = ctx.emit_all("nonzero", condition)
+    if not ctx.extents(x):
+        return [ctx.emit("gather", x, places, axis=axis)]
+    y = replace(ctx, over_bounds=True).emit("gather", x, places, axis=axis)
+    return [ctx.with_extents(y, {**ctx.extents(x), axis: count})]
+
+
+def _true_within(ctx: NodeContext, condition: Value, count: Value) -> Value:
+    """A list of bools that are false from ``count`` on, beside its own extent."""
+    whole = replace(ctx, over_bounds=True)
+    inside = inside_of(whole, condition.shape, 0, count)
+    return ctx.with_extents(whole.emit("and", condition, inside), ctx.extents(condition))
 
 
 def non_zero(ctx: NodeContext) -> Sequence[Value]:
@@ -39,15 +53,19 @@ def non_zero(ctx: NodeContext) -> Sequence[Value]:
     if not x.shape:
         raise ctx.unsupported("NonZero of a scalar", hint="reshape it to [1]")
     check_size(ctx, x.type.size)
-    flat = ctx.reshape(x, (x.type.size,))
-    places, _ = ctx.emit_all("nonzero", ctx.cast(flat, DType.BOOL))
+    inner = replace(ctx, over_bounds=True) if ctx.extents(x) else ctx
+    chosen = inner.cast(x, DType.BOOL)
+    for axis, count in ctx.extents(x).items():  # elements keep the places that they have within the bounds
+        chosen = inner.emit("and", chosen, inside_of(inner, x.shape, axis, count))
+    places, found = inner.emit_all("nonzero", inner.reshape(chosen, (x.type.size,)))
     rows: list[Value] = []
     for extent, step in zip(x.shape, strides(x.shape)):
-        row = places if step == 1 else ctx.emit("div", places, ctx.scalar(step, places))
+        row = places if step == 1 else inner.emit("div", places, inner.scalar(step, places))
         if len(rows):
-            row = ctx.emit("mod", row, ctx.scalar(extent, row), fmod=False)
-        rows.append(ctx.reshape(ctx.cast(row, DType.I64), (1, x.type.size)))
-    return [rows[0] if len(rows) == 1 else ctx.emit("concat", *rows, axis=0)]
+            row = inner.emit("mod", row, inner.scalar(extent, row), fmod=False)
+        rows.append(inner.reshape(inner.cast(row, DType.I64), (1, x.type.size)))
+    result = rows[0] if len(rows) == 1 else inner.emit("concat", *rows, axis=0)
+    return [ctx.with_extents(result, {1: found}) if inner.over_bounds else result]
 
 
 def unique(ctx: NodeContext) -> Sequence[Value]:
@@ -56,14 +74,39 @@ def unique(ctx: NodeContext) -> Sequence[Value]:
     axis = ctx.axis(ctx.integer("axis"), len(x.shape)) if ctx.has("axis") else None
     if axis is None:
         x, axis = ctx.reshape(x, (x.type.size,)), 0
+    if any(d != axis for d in ctx.extents(x)):
+        raise ctx.unsupported("slices with an extent that only a run knows")
     check_size(ctx, x.type.size)
     perm = (axis, *(d for d in range(len(x.shape)) if d != axis))
     rows = x if axis == 0 else ctx.emit("transpose", x, perm=perm)
     rows = ctx.reshape(rows, (x.shape[axis], prod(x.shape) // x.shape[axis]))
     rows = ctx.cast(rows, computed(x.dtype) if x.dtype.is_narrow else DType.U8 if x.dtype is DType.BOOL else x.dtype)
+    if ctx.extents(x):
+        return _unique_within(ctx, x, rows, axis)
     first, inverse, counts, _ = ctx.emit_all("unique", rows, sorted=bool(ctx.integer("sorted", 1)))
     values = ctx.emit("gather", x, first, axis=axis)
     return [values, *(ctx.cast(value, DType.I64) for value in (first, inverse, counts))]
+
+
+def _unique_within(ctx: NodeContext, x: Value, rows: Value, axis: int) -> Sequence[Value]:
+    """Of the first ``extent`` rows alone: those behind become the first one, which changes nothing but its count."""
+    within, whole = ctx.extents(x)[axis], replace(ctx, over_bounds=True)
+    inside = inside_of(whole, rows.shape, 0, within)
+    top = whole.emit("slice", rows, starts=(0, 0), steps=(1, 1), sizes=(1, rows.shape[1]))
+    rows = whole.emit("where", inside, rows, top)
+    ordered = bool(ctx.integer("sorted", 1))
+    first, inverse, counts, number = whole.emit_all("unique", rows, sorted=ordered)
+    number = whole.emit("min", number, within)
+    numbers = whole.constant(np.arange(rows.shape[0], dtype=np.int64))
+    own = whole.reshape(whole.emit("slice", inverse, starts=(0,), steps=(1,), sizes=(1,)), ())
+    behind = whole.emit("sub", whole.scalar(rows.shape[0], within), within)
+    counts = whole.cast(counts, DType.I64)
+    of_first = whole.emit("eq", numbers, whole.cast(own, DType.I64))
+    counts = whole.emit("where", of_first, whole.emit("sub", counts, behind), counts)
+    values = whole.emit("gather", x, first, axis=axis)
+    found = [values, whole.cast(first, DType.I64), whole.cast(inverse, DType.I64), counts]
+    extents = [{axis: number}, {0: number}, {0: within}, {0: number}]
+    return [ctx.with_extents(value, each) for value, each in zip(found, extents, strict=True)]
 
 
 def non_max_suppression(ctx: NodeContext) -> Sequence[Value]:

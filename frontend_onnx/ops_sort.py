@@ -32,10 +32,19 @@ def top_k(ctx: NodeContext) -> Sequence[Value]:
         order = ctx.emit("top_k", x, axis=axis, k=k[0], largest=largest)
     indices = ctx.cast(order, DType.I64)
     check_size(ctx, x.type.size)
+    if ctx.extents(x):
+        whole = replace(ctx, over_bounds=True)
+        return [ctx.with_extents(_at(whole, x, order, axis), ctx.extents(order)), indices]
+    return [_at(ctx, x, order, axis), indices]
+
+
+def _at(ctx: NodeContext, x: Value, order: Value, axis: int) -> Value:
+    """The elements at the places ``order`` along an axis."""
+    rank = len(x.shape)
     steps, rest = strides(x.shape), [d for d in range(rank) if d != axis and x.shape[d] > 1]
     columns = [ctx.cast(order, DType.I32), *(arange(ctx, x.shape[d], rank, d) for d in rest)]
     places = flattened(ctx, columns, [steps[axis], *(steps[d] for d in rest)])
-    return [ctx.emit("gather", ctx.reshape(x, (x.type.size,)), places, axis=0), indices]
+    return ctx.emit("gather", ctx.reshape(x, (x.type.size,)), places, axis=0)
 
 
 def _first_of_all(ctx: NodeContext, x: Value, axis: int) -> Sequence[Value]:
@@ -45,6 +54,8 @@ def _first_of_all(ctx: NodeContext, x: Value, axis: int) -> Sequence[Value]:
         raise ctx.invalid(f"k has {given.type.size} elements, not one")
     whole = replace(ctx, inputs=(x, ctx.constant(np.full(given.shape, x.shape[axis], np.int64))))
     count = ctx.emit("clip", ctx.reshape(given, ()), lo=0, hi=x.shape[axis])
+    if axis in ctx.extents(x):
+        count = ctx.emit("min", count, ctx.extents(x)[axis])
     results = top_k(whole)
     for value in results:
         ctx.builder.extents[value.name] = {**ctx.builder.extents.get(value.name, {}), axis: count}

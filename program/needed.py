@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Graph, Node
+from ..ir.types import DType
 from ..ops.attributes import flag, integer, ints, text
 from ..ops.fused import body_of
 from ..ops.opdef import Kind
@@ -94,7 +95,8 @@ def _masks(graph: Graph, given: Mapping[str, Mask], constants: Mapping[str, np.n
             places, count = (value for value in node.operands)
             array = arrays.get(places.name)
             axis = _only_axis(places.shape)
-            if array is not None and axis is not None and not count.shape and _counts_up(array):
+            is_extent = not count.shape and count.dtype is DType.I64
+            if array is not None and axis is not None and is_extent and _counts_up(array):
                 masks[node.output.name] = Mask(count.name, axis)
         elif node.op == "reshape" and node.operands[0].name in masks:
             axis = _only_axis(node.output.shape)

@@ -29,7 +29,7 @@ def places_of(x: str = "x") -> list[onnx.NodeProto]:
 C: dict[str, Operand] = {
     "zero": np.array(0), "first": np.array([0]), "behind": np.array([1]), "floats": np.arange(4, dtype=np.float32),
     "w": np.random.default_rng(7).standard_normal((4, 5)).astype(np.float32), "axis": np.array([1]),
-    "tiny": np.float32(0.5), "border": np.array([1, 0, 2, 0]),
+    "tiny": np.float32(0.5), "two": np.array([2]), "border": np.array([1, 0, 2, 0]),
 }  # fmt: skip
 SELECTED = [
     node("Abs", ["x"], ["a"]),
@@ -38,7 +38,8 @@ SELECTED = [
     node("Compress", ["x", "kept"], ["rows"], axis=0),
 ]
 FILLED = FEEDS[1:]
-"""Those of which something is left: ONNX does not define the mean of nothing."""
+"""Those of which something is left: ONNX does not define the mean of nothing, nor its first element."""
+NOT_OF_NOTHING = ("means", "an element")
 
 MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
     "joined": (
@@ -71,6 +72,17 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
     "scatter": (
         [*places_of(), node("GatherND", ["x", "places"], ["v"]), node("Neg", ["v"], ["m"]),
          node("ScatterND", ["x", "places", "m"], ["y"])], ["y"],
+    ),
+    "an element": ([*SELECTED, node("Gather", ["rows", "zero"], ["y"])], ["y"]),
+    "different ones": ([*SELECTED, node("Unique", ["rows"], ["y", "", "i", "n"])], ["y", "i", "n"]),
+    "rows of rows": (
+        [*SELECTED, node("ReduceSum", ["rows", "behind"], ["s"], keepdims=0), node("NonZero", ["s"], ["places"]),
+         node("Squeeze", ["places", "first"], ["p"]), node("Gather", ["rows", "p"], ["y"])], ["y"],
+    ),
+    "best rows": (
+        [*SELECTED, node("ReduceSum", ["rows", "behind"], ["s"], keepdims=0), node("Shape", ["s"], ["n"]),
+         node("Min", ["n", "two"], ["k"]), node("TopK", ["s", "k"], ["values", "p"]),
+         node("Gather", ["rows", "p"], ["y"])], ["values", "y"],
     ),
     "shape": (
         [*places_of(), node("Shape", ["columns"], ["s"]), node("Size", ["columns"], ["n"]),

@@ -1,0 +1,180 @@
+"""Operators along dimensions whose extents are arguments, at every extent, against ONNX Runtime. What lies beyond the
+extents in memory is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import onnx
+import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import Range, import_model
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from onnx import TensorProto
+
+from tests.frontend_onnx.compiled import onnxruntime
+from tests.frontend_onnx.graphs import Operand, checked_import, model, value
+from tests.frontend_onnx.ranged_models import make
+from tests.schedule.test_actual_extents import run_among_garbage
+
+Dims = Sequence[int | str]
+Numbers = Mapping[str, int]
+Fill = Callable[[np.random.Generator, tuple[int, ...], Numbers], np.ndarray]
+"""An array of a shape, for some extents."""
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def sparse(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+    return np.round(rng.standard_normal(shape)).astype(np.float32)
+
+
+def places(dim: str | int) -> Fill:
+    """Indices of a dimension, some of them negative."""
+
+    def fill(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+        extent = n[dim] if isinstance(dim, str) else dim
+        return rng.integers(-extent, extent, shape)
+
+    return fill
+
+
+def distinct(dim: str | int) -> Fill:
+    """Different indices along the first axis."""
+
+    def fill(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+        extent = n[dim] if isinstance(dim, str) else dim
+        rows = rng.permutation(extent)[: shape[0]]
+        return np.broadcast_to(rows.reshape(-1, *[1] * (len(shape) - 1)), shape).copy()
+
+    return fill
+
+
+def chosen(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+    return rng.random(shape) < 0.6
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs are named a, b, ...; the outputs are those of the last node that have names, or ``outputs``."""
+
+    nodes: Sequence[onnx.NodeProto]
+    inputs: Sequence[tuple[Dims, Fill]]
+    constants: Mapping[str, Operand] = field(default_factory=dict)
+    outputs: Sequence[str] = ("y",)
+    ranges: Mapping[str, Range] = field(default_factory=lambda: {"n": Range(1, 5), "s": Range(2, 7)})
+    opset: int = 21
+
+    def proto(self) -> onnx.ModelProto:
+        rng = np.random.default_rng(0)
+        most = {name: each.most for name, each in self.ranges.items()}
+        arrays = self.feeds(most, rng)
+        inputs = [
+            value(name, dims, onnx.helper.np_dtype_to_tensor_dtype(arrays[name].dtype))
+            for name, (dims, _) in zip("abcdef", self.inputs)
+        ]
+        return model(self.nodes, inputs, self.outputs, self.constants, self.opset)
+
+    def used(self) -> dict[str, Range]:
+        names = {dim for dims, _ in self.inputs for dim in dims if isinstance(dim, str)}
+        return {name: each for name, each in self.ranges.items() if name in names}
+
+    def feeds(self, numbers: Numbers, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {
+            name: fill(rng, tuple(numbers[d] if isinstance(d, str) else d for d in dims), numbers)
+            for name, (dims, fill) in zip("abcdef", self.inputs)
+        }
+
+
+X: tuple[Dims, Fill] = (("n", "s", 3), normal)
+I64 = TensorProto.INT64
+
+CASES: Mapping[str, Case] = {
+    "gather": Case([make("Gather", ["a", "b"], ["y"], axis=1)], [X, ((4,), places("s"))]),
+    "gather by indices with an extent": Case(
+        [make("Gather", ["a", "b"], ["y"], axis=1)], [X, (("n", 2), places("s"))]
+    ),
+    "gather constant places": Case(
+        [make("Gather", ["a", "c"], ["y"], axis=1)], [X], {"c": np.array([[1, -1], [0, -2]])}
+    ),
+    "gather elements": Case(
+        [make("GatherElements", ["a", "b"], ["y"], axis=1)], [X, (("n", 4, 3), places("s"))]
+    ),
+    "gather elements along another": Case(
+        [make("GatherElements", ["a", "b"], ["y"], axis=2)], [X, (("n", "s", 2), places(3))]
+    ),
+    "gather nd": Case([make("GatherND", ["a", "b"], ["y"])], [X, (("s", 1), places("n"))]),
+    "gather nd of batches": Case(
+        [make("GatherND", ["a", "b"], ["y"], batch_dims=1)], [X, (("n", 4, 1), places("s"))]
+    ),
+    "scatter elements": Case(
+        [make("ScatterElements", ["a", "b", "c"], ["y"], axis=1)],
+        [X, (("n", 1, 2), places("s")), (("n", 1, 2), normal)],
+    ),
+    "scatter added elements": Case(
+        [make("ScatterElements", ["a", "b", "c"], ["y"], axis=0, reduction="add")],
+        [X, (("n", "s", 3), places("n")), (("n", "s", 3), normal)],
+    ),
+    "scatter rows": Case(
+        [make("ScatterND", ["a", "b", "c"], ["y"])], [X, ((1, 1), places("n")), ((1, "s", 3), normal)]
+    ),
+    "scatter as many rows": Case(
+        [make("ScatterND", ["a", "b", "c"], ["y"])],
+        [(("s", 3), normal), (("n", 1), distinct("s")), (("n", 3), normal)],
+        ranges={"n": Range(1, 3), "s": Range(3, 6)},
+    ),
+    "nonzero": Case([make("NonZero", ["a"], ["y"])], [(("n", "s", 3), sparse)]),
+    "unique rows": Case(
+        [make("Unique", ["a"], ["y", "first", "inverse", "counts"], axis=1)], [((2, "s"), sparse)],
+        outputs=("y", "first", "inverse", "counts"),
+    ),
+    "unique in order": Case(
+        [make("Unique", ["a"], ["y", "first", "inverse", "counts"], sorted=0)], [(("s",), sparse)],
+        outputs=("y", "first", "inverse", "counts"),
+    ),
+    "compress": Case([make("Compress", ["a", "b"], ["y"], axis=1)], [X, (("s",), chosen)]),
+    "compress with a short condition": Case(
+        [make("Compress", ["a", "b"], ["y"], axis=1)], [X, ((2,), chosen)]
+    ),
+    "the greatest": Case(
+        [make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"k": np.array([2])}, ("y", "i")
+    ),
+    "the least": Case(
+        [make("TopK", ["a", "k"], ["y", "i"], axis=1, largest=0)], [X], {"k": np.array([2])}, ("y", "i")
+    ),
+    "boxes of a batch": Case(
+        [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
+        [(("n", "s", 4), normal), (("n", 2, "s"), normal)], {"k": np.array([3]), "t": np.array([0.4], np.float32)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_extent(name: str) -> None:
+    case = CASES[name]
+    proto, ranges = case.proto(), case.used()
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims=ranges)), host_machine()))
+    rng = np.random.default_rng(3)
+    for numbers in product(*(range(each.least, each.most + 1) for each in ranges.values())):
+        feeds = case.feeds(dict(zip(ranges, numbers)), rng)
+        found = run_among_garbage(compiled, feeds)
+        for output, wanted in zip(case.outputs, onnxruntime(proto, feeds), strict=True):
+            result = found[output]
+            assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype), (output, numbers)
+            np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5, err_msg=f"{output} {numbers}")
+
+
+def test_a_constant_place_that_not_every_extent_has() -> None:
+    proto = model([make("Gather", ["a", "c"], ["y"], axis=1)], [value("a", [2, "s"])], ["y"], {"c": np.array([0, 3])})
+    with pytest.raises(CcmlError) as caught:
+        import_model(proto, dims={"s": Range(1, 7)})
+    assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE
+    assert caught.value.hint is not None and "let the range begin at 4 (--dim s=4..)" in caught.value.hint
