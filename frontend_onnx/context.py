@@ -18,6 +18,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.table import OPS
+from .counts import Polynomial
 from .declared import Extents
 from .extents import Extents as RunExtents
 from .folding import MAX_FOLDED_BYTES, FoldingBuilder
@@ -208,6 +209,24 @@ class NodeContext:
         """Whether any operand has such a dimension; all are looked at."""
         found = [self.extents(value) for value in self.inputs]
         return any(found)
+
+    def extent_along(self, value: Value, axis: int) -> Polynomial:
+        """What is known of the extent of a value along an axis."""
+        count = self.builder.extents_of(value, self.loc).get(axis)
+        return Polynomial.constant(value.shape[axis]) if count is None else self.builder.polynomial(count)
+
+    def counts_of(self, numbers: Value | None, shape: Sequence[int]) -> dict[int, Value]:
+        """The dimensions of a ``shape`` whose extents depend on a run where ``numbers`` is the operand that says it."""
+        known = self.builder.numbers.of(numbers)
+        if known is None or len(known) != len(shape):
+            return {}
+        return {
+            axis: self.builder.counts.value(each, self.loc) for axis, each in enumerate(known) if each.number is None
+        }
+
+    def is_argument(self, count: Value) -> bool:
+        """Whether an extent is one of the arguments of a run."""
+        return self.builder.least(count) is not None
 
     def with_extents(self, value: Value, extents: RunExtents) -> Value:
         """A result of nodes that are ``over_bounds`` and its extents."""

@@ -16,6 +16,8 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import NO_LIMIT, plain
+from .probe import MARK
+from .region_extents import counted_branches, same_ranks
 from .region_strings import branches_of_bytes, strings_of_bytes
 from .regions import (
     Region,
@@ -36,12 +38,13 @@ from .scope import Bound, Missing, Results, Site, TensorList
 if TYPE_CHECKING:
     from .walk import Walker
 
-_SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or pad both branches to one shape"
+_SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or give both branches the same rank"
 _SAME_STATES = "give the value its largest shape from the start, or make the trip count a small constant"
 _STATIC_ROWS = (
     "bound them with --max {name}=N; make the trip count a constant; or, where the passes are always as many, declare "
     "the shape of the output in the model (value_info)"
 )
+_SAME_ROWS = "end the body before this row"
 _MAX_ROWS = 2**31
 """Trip counts from here on are no bound but mean any number."""
 
@@ -60,8 +63,11 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
         return [Missing.UNKNOWN] * len(site.node.output)
     _check_forms(site, *forms)
     found, strings = branches_of_bytes(walker.builder, found, site.loc)
-    then, orelse = (results or [] for _, results in found)
     outputs_of = names_in_form(forms[0], site.node.output)
+    found = same_ranks(walker.builder, found, outputs_of, site.loc)
+    found, extents = counted_branches(walker.builder, found, site.loc)
+    then, orelse = (results or [] for _, results in found)
+    outputs_of += [f"{site.loc}{MARK}"] * (len(then) - len(outputs_of))
     _check_branches(site, outputs_of, then, orelse)
     kept = [n for n, (a, b) in enumerate(zip(then, orelse)) if a.type.size and a != b]
     regions = [
@@ -74,9 +80,13 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
     outputs: dict[int, Value] = {}
     if kept:
         names = [outputs_of[n] or "if" for n in kept]
-        made = walker.builder.emit("if", [condition, *captured], graphs, loc=site.loc, names=names)
+        made = walker.builder.emit_whole("if", [condition, *captured], graphs, loc=site.loc, names=names)
         outputs = dict(zip(kept, made))
     results = [outputs.get(n, value) for n, value in enumerate(then)]
+    for n, each in extents.items():
+        if n in outputs:
+            counts = {axis: results[count] if isinstance(count, int) else count for axis, count in each.items()}
+            walker.builder.extents[results[n].name] = counts
     for n in strings:
         results[n] = strings_of_bytes(walker.builder, results[n], site.loc)
     return in_form(forms[0], results)
@@ -142,6 +152,9 @@ class _Loop:
         passes = tuple(value.name for value in (self.count, self.going) if value is not None)
         self.walker.builder.formals[self.number.name] = passes
         for formal, value in zip(self.formals, self.carried):
+            extents = self.walker.builder.extents_of(value, self.site.loc)
+            if extents:  # each pass has those of the first
+                self.walker.builder.extents[formal.name] = extents
             self.walker.builder.formals[formal.name] = (*passes, value.name)
 
     def arguments(self) -> list[Value]:
@@ -176,7 +189,14 @@ class _Loop:
         }  # fmt: skip
         names = [self._name(n) for n in (*changed, *(len(states) + n for n in stacked))]
         inputs = [self.count, self.going, *operands]
-        made = list(builder.emit("loop", inputs, attrs, loc=site.loc, names=names)) if own else []
+        made = list(builder.emit_whole("loop", inputs, attrs, loc=site.loc, names=names)) if own else []
+        for n, value in zip(changed, made):
+            if n < len(self.formals) and self.formals[n].name in builder.extents:
+                builder.extents[value.name] = builder.extents[self.formals[n].name]
+        for n, value in zip(stacked, made[len(changed) :]):
+            extents = self._row_extents(rows[n])
+            if extents:
+                builder.extents[value.name] = extents
         outputs = list(self.carried)
         for n, value in zip(changed, made):
             outputs[n] = value
@@ -188,7 +208,7 @@ class _Loop:
             passes = outputs.pop(len(states) - 1)
             for value, length in zip(outputs[len(states) - 1 :], lengths, strict=True):
                 if length is None and value.type.size:
-                    builder.extents[value.name] = {0: passes}
+                    builder.extents[value.name] = {**builder.extents.get(value.name, {}), 0: passes}
         return outputs
 
     def _inputs(self, part: Region, changed: Sequence[int]) -> tuple[list[Value], list[Value]]:
@@ -201,6 +221,23 @@ class _Loop:
         operands = [self.carried[n] for n in changed] + [around.get(value.name, value) for value in captured]
         return [self.number, *states, *captured], operands
 
+    def _row_extents(self, row: Value) -> dict[int, Value]:
+        """Those of rows one below the other; all passes have the same."""
+        builder = self.walker.builder
+        found = dict(builder.extents_of(row, self.site.loc))
+        if any(builder.counts.depth(builder.polynomial(count)) > builder.depth_of_nodes for count in found.values()):
+            raise unsupported(self.site, "a row whose extent each pass finds anew", _SAME_ROWS)
+        return {axis + 1: count for axis, count in found.items()}
+
+    def _check_extents(self, name: str, formal: Value, value: Value) -> None:
+        builder, loc = self.walker.builder, self.site.loc
+        old, new = (
+            {axis: count.name for axis, count in builder.extents_of(each, loc).items()} for each in (formal, value)
+        )
+        if old != new:
+            what = f"a loop at run time in which {name} changes its extents"
+            raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
+
     def _check_state(self, formal: Value, value: Value) -> None:
         name = self._name(self.formals.index(formal))
         if value.dtype is not formal.dtype:
@@ -209,6 +246,7 @@ class _Loop:
         if value.shape != formal.shape:
             what = f"a loop at run time in which {name} changes from {formal.type} to {value.type}"
             raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
+        self._check_extents(name, formal, value)
 
     def _rows(self, position: int, condition: Value | None) -> int | None:
         """How many rows there are, which is known where the number of passes is, or where the model says so; ``None``

@@ -75,7 +75,10 @@ class Site:
         """The extent along dimension ``axis`` of several operands that have to agree there."""
         known = {None if value is None else value.name: value for value in found}
         if len(known) > 1:
-            raise self.refuse(axis, "combines tensors of different extents along")
+            if self.builder.compares:  # with constants, of which the first import knows no extents
+                known.pop(None, None)
+            if len(known) > 1:
+                raise self.refuse(axis, "combines tensors of different extents along")
         return next(iter(known.values()), None)
 
     def emit(self, op: str, *operands: Value, **attrs: AttrValue) -> Value:
@@ -182,7 +185,7 @@ def _slice(site: Site) -> Sequence[Extents]:
     for axis, count in site.extents(0).items():
         start, step, size = (ints(site.attrs, name)[axis] for name in ("starts", "steps", "sizes"))
         last = start + (size - 1) * step
-        least_extent = 0 if site.builder.probe is None else site.builder.probe.least(count)
+        least_extent = site.builder.least(count) or 0
         if (start, step, size) == (0, 1, site.operand(0).shape[axis]):
             found[axis] = count
         elif max(start, last) >= least_extent:

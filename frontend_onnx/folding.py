@@ -5,7 +5,8 @@ Shape arithmetic (Shape, Gather, Concat, ...) never reaches the graph: its nodes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice, repeat
 
 import numpy as np
@@ -17,10 +18,12 @@ from ..ops.custom import CUSTOM
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
 from ..passes.fold_constants import CONSTANTS_PER_STORED, MAX_CONSTANT_BYTES
+from .counts import Counts, Polynomial
 from .extents import COUNTED, Extents, Site, extents_of_results
 from .joined_extents import replaced_by_others
-from .probe import Probe, depends
+from .probe import MARK, Argument, Probe, depends
 from .problems import LimitError
+from .shape_numbers import ShapeNumbers
 from .string_tables import StringTable, constant_strings
 from .tensors import MAX_ELEMENTS
 
@@ -49,23 +52,32 @@ class FoldingBuilder(GraphBuilder):
     is the user's. A value without elements is a constant whatever its operands are.
     """
 
-    def __init__(self, stored: int = 0, probe: Probe | None = None, ranged: bool = False) -> None:
-        """``stored`` is how many bytes of tensors the model holds; ``probe`` knows what depends on ranged extents. Both
-        imports of a model with such extents are ``ranged``: dimensions are not merged where that can be avoided."""
+    def __init__(self, stored: int = 0, probe: Probe | None = None, arguments: Sequence[Argument] = ()) -> None:
+        """``stored`` is how many bytes of tensors the model holds; ``probe`` knows what depends on ranged extents,
+        which are the ``arguments`` of both imports of a model. Where there are any, dimensions are not merged if that
+        can be avoided."""
         super().__init__(infer_types, NameSupply())
         self._dequantized: dict[str, Node] = {}
         self._budget = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * stored
         self._work = MAX_FOLDED_WORK
-        self.probe, self.ranged = probe, ranged
+        self.probe, self.arguments = probe, arguments
+        self._around: list[list[Node]] = []
+        """The nodes of the graphs around the region at work, from the outermost on."""
+        self._regions: dict[str, int] = {}
+        """How deep values are in regions, by name; others are in the graph itself."""
         self.extents: dict[str, Extents] = {}
         """Of the values that have dimensions whose extent is only known in a run."""
-        self.bounds: dict[str, int] = {}
-        """The greatest that extents may be which the model computes with."""
+        self.counts = Counts(self)
+        self.numbers = ShapeNumbers(self, self.counts)
+        for argument in arguments:
+            most = argument.range.most if probe is not None else argument.probed
+            self.counts.atom(argument.value, most, argument.range.least, argument.probed)
         self.most: Mapping[str, int] = {}
         """How many elements a Range and how many rows a Loop have at most, by the name of the result in the model."""
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
-        self._derived: dict[tuple[str, ...], Value] = {}
+        self.over_bounds: set[str] = set()
+        """Results of nodes that know of extents themselves, and need no comparison with a second import."""
         self._computed: dict[tuple[object, ...], list[tuple[str, np.ndarray]]] = {}
         self._operands: list[list[np.ndarray | None]] = []
         """Kept, so that no other array gets the identity of one."""
@@ -98,7 +110,9 @@ class FoldingBuilder(GraphBuilder):
         """``emit_whole`` where no operand has extents. Raises ``UNSUPPORTED_FEATURE`` where an operator looks at what
         lies beyond an extent."""
         operands = tuple(inputs)
-        if all(value is None or value.name in self.constants for value in operands):
+        if any(value is not None and value.name not in self.constants for value in operands):
+            operands = tuple(None if value is None else self.numbers.in_run(value, loc) for value in operands)
+        else:
             values = self.emit_whole(op, operands, attrs, loc=loc, names=names)
             folded = all(value.name in self.constants for value in values)
             if folded or not self._has_extents(operands, loc):
@@ -123,14 +137,60 @@ class FoldingBuilder(GraphBuilder):
     def extents_of(self, value: Value, loc: str) -> Extents:
         """The extents of a value. Raises ``UNSUPPORTED_FEATURE`` for a constant that depends on one otherwise."""
         array = self.constants.get(value.name)
-        if array is None or self.probe is None:
-            return self.extents.get(value.name, {})
-        return self.probe.constant(value.name, array, loc)
+        found = self.extents.get(value.name, {})
+        if array is not None and self.probe is not None:
+            found = self.probe.constant(value.name, array, self.arguments, loc)
+        for axis, count in found.items():
+            self.counts.atom(count, value.shape[axis])
+        return found
 
     def least(self, count: Value) -> int | None:
         """The least that an extent can be which is an argument; ``None`` for others."""
-        arguments = () if self.probe is None else self.probe.arguments
-        return next((each.range.least for each in arguments if each.value.name == count.name), None)
+        return next((each.range.least for each in self.arguments if each.value.name == count.name), None)
+
+    @property
+    def ranged(self) -> bool:
+        """Whether extents are arguments."""
+        return bool(self.arguments)
+
+    @property
+    def compares(self) -> bool:
+        """Whether this is the import that another is compared with."""
+        return self.ranged and self.probe is None
+
+    # ---- regions
+
+    def enter(self, nodes: Sequence[Node] = ()) -> None:
+        """Nodes become those of a region, which has some already, until :meth:`leave`."""
+        self._around.append(self.nodes)
+        self.nodes = list(nodes)
+
+    def leave(self) -> tuple[Node, ...]:
+        """The nodes of the region."""
+        made, self.nodes = self.nodes, self._around.pop()
+        return tuple(made)
+
+    def depth(self, value: Value) -> int:
+        """How many regions a value is in."""
+        return self._regions.get(value.name, 0)
+
+    @property
+    def depth_of_nodes(self) -> int:
+        """How many regions nodes are in that are made now."""
+        return len(self._around)
+
+    @contextmanager
+    def at_depth(self, depth: int) -> Iterator[None]:
+        """Nodes are added to the graph around regions that is so deep."""
+        inner, around = self.nodes, self._around
+        if depth >= len(around):
+            yield
+            return
+        self.nodes, self._around = around[depth], around[:depth]
+        try:
+            yield
+        finally:
+            self.nodes, self._around = inner, around
 
     def _has_extents(self, values: Sequence[Value | None], loc: str) -> bool:
         """Whether any value has; all are looked at, for one may depend on an extent in another way."""
@@ -147,45 +207,26 @@ class FoldingBuilder(GraphBuilder):
             for n, value in enumerate(values)
         )
 
+    def polynomial(self, count: Value) -> Polynomial:
+        """What is known of an extent."""
+        return self.counts.of(count) or self.counts.atom(count, MAX_ELEMENTS)
+
     def scaled(self, count: Value, factor: int, loc: str) -> Value:
         """``count`` times ``factor``; the same value whenever it is asked for."""
-        return self.extent("mul", count, self._number(factor, loc), lambda a, b: a * b, loc)
+        return self.counts.value(self.polynomial(count) * Polynomial.constant(factor), loc)
 
     def total(self, counts: Sequence[Value], fixed: int, loc: str) -> Value:
         """The sum of ``counts`` and ``fixed``; the same value whenever it is asked for."""
-        ordered = sorted(counts, key=lambda count: count.name)
-        made = ordered[0]
-        for count in ordered[1:]:
-            made = self.extent("add", made, count, lambda a, b: a + b, loc)
-        return self.stepped(made, fixed, 1, loc) if fixed else made
+        total = Polynomial.constant(fixed)
+        for count in counts:
+            total = total + self.polynomial(count)
+        return self.counts.value(total, loc)
 
     def stepped(self, count: Value, more: int, step: int, loc: str) -> Value:
         """``(count + more) // step``, at least 0; the same value whenever it is asked for."""
-        if more:
-            count = self.extent("add", count, self._number(more, loc), lambda a, b: a + b, loc)
-        if more < 0:
-            count = self.extent("max", count, self._number(0, loc), max, loc)
-        return count if step == 1 else self.extent("div", count, self._number(step, loc), lambda a, b: a // b, loc)
-
-    def extent(self, op: str, a: Value, b: Value, number: Callable[[int, int], int], loc: str) -> Value:
-        """An extent that follows from two others, or constants; the same value whenever it is asked for."""
-        known = [self._known_number(value) for value in (a, b)]
-        key = (op, *(str(value.name if each is None else each) for value, each in zip((a, b), known)))
-        if key not in self._derived:
-            (made,) = self.emit_whole(op, (a, b), loc=loc, names=[f"{loc}.extent"])
-            self._derived[key] = made
-            numbers = {} if self.probe is None else self.probe.numbers
-            pairs = [numbers.get(v.name) if n is None else (n, n) for v, n in zip((a, b), known)]
-            if self.probe is not None and pairs[0] is not None and pairs[1] is not None:
-                numbers[made.name] = number(pairs[0][0], pairs[1][0]), number(pairs[0][1], pairs[1][1])
-        return self._derived[key]
-
-    def _number(self, number: int, loc: str) -> Value:
-        return self.constant(np.asarray(number, np.int64), f"{loc}.extent")
-
-    def _known_number(self, value: Value) -> int | None:
-        array = self.constants.get(value.name)
-        return None if array is None else int(array)
+        total = self.polynomial(count) + Polynomial.constant(more)
+        total = self.counts.greatest_of(total, Polynomial.constant(0), loc)
+        return self.counts.value(self.counts.quotient(total, step, loc), loc)
 
     def emit_whole(
         self,
@@ -212,10 +253,15 @@ class FoldingBuilder(GraphBuilder):
             known = all(array is not None or value is None for array, value in zip(arrays, operands))
             work = evaluation_work(op, operands, types, attributes) if known else 0
             if known and work <= self._work and self._has_room(types):
-                return self._folded(op, operands, attributes, types, stems, work)
+                values = self._folded(op, operands, attributes, types, stems, work)
+                self.numbers.follow(op, operands, attributes, values, loc)
+                return values
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
         self._note_dequantized(self.nodes[-1])
         self.producers.update((value.name, self.nodes[-1]) for value in values)
+        if self._around:
+            self._regions.update((value.name, len(self._around)) for value in values)
+        self.numbers.follow(op, operands, attributes, values, loc)
         return values
 
     def _has_room(self, types: Sequence[TensorType]) -> bool:
@@ -283,6 +329,11 @@ class FoldingBuilder(GraphBuilder):
             self.nodes[position] = Node(node.op, tuple(map(renamed, node.inputs)), outputs, node.attrs, node.loc)
             self._note_dequantized(self.nodes[position])
             self.producers.update((value.name, self.nodes[position]) for value in outputs)
+        self._regions |= {new: self._regions[old] for old, new in names.items() if old in self._regions}
+        self.over_bounds = {names.get(name, name) for name in self.over_bounds}
+        self.over_bounds |= {new for old, new in names.items() if MARK in old}
+        self.counts.rename(names)
+        self.numbers.rename(names)
         for old in self.extents.keys() & names.keys():
             self.extents[names[old]] = self.extents.pop(old)
         if any(count.name in names for count in self._counts()):

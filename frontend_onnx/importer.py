@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -25,8 +25,8 @@ from .folding import FoldingBuilder
 from .functions import model_functions
 from .gradients import without_gradients
 from .interface import TensorInterface, only_tensors, with_tensor_inputs, with_tensor_outputs
-from .probe import Argument, Probe
-from .scope import Scope, TensorList
+from .probe import MARK, Argument, Probe, named_nodes
+from .scope import Bound, Scope, TensorList
 from .string_tables import described, input_strings, string_outputs
 from .text_check import check_text
 from .versions import opset_imports
@@ -68,10 +68,10 @@ def import_model(
     check_ranges(ranges, taken)
     arguments = [Argument.of(key, extent, number) for number, (key, extent) in enumerate(ranges.items())]
     probing = fixed | {a.value.name: a.probed for a in arguments}
-    probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, has_ranges=True)
-    probe = Probe(arguments, {v.name: n for n in probed.builder.nodes for v in n.outputs}, probed.builder.constants)
+    probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments)
+    probe = Probe(dict(named_nodes(probed.builder.nodes)), probed.builder.constants, probed.builder.extents)
     greatest = fixed | {a.value.name: a.range.most for a in arguments}
-    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, has_ranges=True)
+    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, arguments)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
     strings = string_outputs(walk.builder, walk.outputs)
@@ -115,7 +115,8 @@ class _Walk:
 
     def __init__(
         self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
-        bounds: Mapping[str, int], custom: Operators, probe: Probe | None = None, has_ranges: bool = False,
+        bounds: Mapping[str, int], custom: Operators, probe: Probe | None = None,
+        arguments: Sequence[Argument] = (),
     ) -> None:  # fmt: skip
         stored = {tensor.name for tensor in model.graph.initializer}
         free = [value for value in model.graph.input if value.name not in stored]
@@ -127,10 +128,9 @@ class _Walk:
         if model.graph.sparse_initializer:
             names = ", ".join(tensor.values.name for tensor in model.graph.sparse_initializer)
             raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
-        self.builder = FoldingBuilder(stored_bytes(model), probe, has_ranges)
+        self.builder = FoldingBuilder(stored_bytes(model), probe, arguments)
         walker = Walker(self.builder, model_functions(model), CustomNodes(model, custom))
         self.inputs: list[Value] = []
-        arguments = probe.arguments if probe is not None else ()
         for argument in arguments:
             self.builder.names.fresh(argument.value.name)
         dimensions = {value.name: named_dimensions(value) for value in free}
@@ -161,7 +161,31 @@ class _Walk:
             if problem.deciding:
                 raise self._decided_by_inputs(problem) from problem
             raise
-        self.results = [(name, target, walker.read(scope, name, name)) for name, target in output_names.items()]
+        results = [(name, target, walker.read(scope, name, name)) for name, target in output_names.items()]
+        self.results = [(name, target, self._in_run(value, target)) for name, target, value in results]
+
+    def _in_run(self, result: Bound, target: str) -> Bound:
+        """A result as it is in a run, where it is a constant that depends on an extent."""
+        builder = self.builder
+        if self.probe is None or not isinstance(result, Value) or result.name not in builder.constants:
+            return result
+        value = builder.numbers.in_run(result, target)
+        extents = builder.extents_of(value, target)
+        if not extents or not value.type.size:
+            return value
+        if value.name == target:  # the output is another value now
+            value = Value(builder.names.fresh(f"{target}.const"), value.type)
+            builder.rename(0, {target: value.name})
+        made = value
+        for axis, count in extents.items():
+            numbers = np.arange(value.shape[axis]).reshape(-1, *[1] * (len(value.shape) - axis - 1))
+            stems = [f"{target}{MARK}"]
+            places = builder.constant(numbers, stems[0])
+            zero = builder.constant(np.zeros((), value.dtype.numpy), stems[0])
+            (inside,) = builder.emit_whole("lt", (places, count), loc=target, names=stems)
+            (made,) = builder.emit_whole("where", (inside, made, zero), loc=target, names=stems)
+        builder.extents[made.name] = extents
+        return made
 
     @property
     def outputs(self) -> list[tuple[str, Value]]:
@@ -189,17 +213,16 @@ class _Walk:
         names_of = [value.name for value in deciding]
         return CcmlError(problem.kind, problem.reason, loc=problem.loc, hint=hint, deciding=names_of)
 
+    def _probed(self, count: Value) -> int | None:
+        """What an extent is in the second import."""
+        known = self.builder.counts.of(count)
+        return None if known is None else self.builder.counts.probed(known)
+
     def check(self) -> None:
         """Raises ``INVALID_MODEL`` where ONNX infers other shapes; notes where the file declares others."""
         extents = self.builder.extents
         if self.probe is not None:
-            self.probe.check(self.builder.nodes, extents)
-            for target, value in self.outputs:
-                table = self.builder.strings.get(value.name)
-                content = value if table is None else table.rows
-                if content.name in self.builder.constants and self.builder.extents_of(value, target):
-                    reason = "an output that is constant has the extent of a ranged dimension"
-                    raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=target)
+            self.probe.check(self.builder.nodes, extents, self.builder.over_bounds, self._probed)
         check_inferred_shapes(self.model, self.types, described(self.builder, self.scope.values), extents)
         outputs = described(self.builder, dict(self.outputs))
         for difference in declared_differently(self.model.graph.output, outputs, extents):

@@ -104,10 +104,10 @@ def _keeps_going(graph: onnx.GraphProto) -> bool:
 
 def _tried(walker: Walker, expand: Callable[[], Results | None]) -> Results | None:
     """What an expansion gives; without a trace where that is nothing."""
-    mark = walker.mark()
+    back = walker.mark()
     results = expand()
     if results is None:
-        walker.back_to(mark)
+        back()
     return results
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
-from .shape_numbers import Entry, shape_numbers
+from .counts import Polynomial
+from .places import inside_of
 from .tensors import dtype_of
 
 
@@ -35,9 +37,6 @@ def constant(ctx: NodeContext) -> Sequence[Value]:
 
 
 def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
-    found = shape_numbers(ctx, ctx.input(0)) if ctx.runtime(0) else None
-    if found is not None and len(ctx.input(0).shape) == 1:
-        return [_filled(ctx, found)]
     extents = ctx.static(0, "the shape")
     if extents.ndim != 1:
         raise ctx.invalid(f"a shape of {extents.ndim} dimensions")
@@ -45,62 +44,58 @@ def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
     value = ctx.tensor("value") if ctx.has("value") else np.zeros(1, np.float32)
     if value.size != 1 or any(extent < 0 for extent in shape):
         raise ctx.invalid(f"{value.size} values for the shape {shape}")
-    return [ctx.emit("expand", ctx.constant(value.reshape(())), shape=shape)]
+    fill = value.reshape(())
+    found = ctx.counts_of(ctx.input(0), shape)
+    if not found or all(ctx.is_argument(count) for count in found.values()):
+        return [ctx.emit("expand", ctx.constant(fill), shape=shape)]
+    return [filled(ctx, fill, shape, found)]
 
 
-def _filled(ctx: NodeContext, entries: Sequence[Entry]) -> Value:
-    """A tensor of one value whose shape has extents; it depends on these, so that it does not become a constant."""
-    given = ctx.tensor("value") if ctx.has("value") else np.zeros(1, np.float32)
-    bounds = tuple(entry.bound for entry in entries)
-    ctx.guard_constant(prod(bounds))
-    y = ctx.emit("expand", ctx.constant(given.reshape(())), shape=bounds)
-    extents = {axis: entry.extent for axis, entry in enumerate(entries) if entry.extent is not None}
+def filled(ctx: NodeContext, fill: np.ndarray, shape: Sequence[int], extents: Mapping[int, Value]) -> Value:
+    """A tensor of one value that has extents; it depends on these, so that it does not become a constant."""
+    whole = replace(ctx, over_bounds=True)
+    ctx.guard_constant(prod(shape))
+    y = whole.emit("expand", whole.constant(fill), shape=tuple(shape))
     for axis, count in extents.items():
-        places = np.arange(bounds[axis], dtype=np.int64).reshape(-1, *[1] * (len(bounds) - axis - 1))
-        y = ctx.emit("where", ctx.emit("lt", ctx.constant(places), count), y, ctx.constant(given.reshape(())))
-    ctx.builder.extents[y.name] = extents
-    return y
+        y = whole.emit("where", inside_of(whole, shape, axis, count), y, whole.constant(fill))
+    return ctx.with_extents(y, extents)
 
 
 def shape(ctx: NodeContext) -> Sequence[Value]:
-    """``start`` and ``end`` are clamped, as Python slices are."""
-    x = ctx.input(0)
+    """``start`` and ``end`` are clamped, as Python slices are. Where all extents are arguments, the bounds: what is
+    computed of these is known, and compared with what another extent gives."""
+    x, builder = ctx.input(0), ctx.builder
     axes = range(len(x.shape))[ctx.integer("start", 0) : ctx.integer("end", len(x.shape))]
-    counts = _found(ctx, x)
-    if not any(axis in counts for axis in axes):
-        return [ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))]
-    ctx.builder.bounds |= {count.name: x.shape[axis] for axis, count in counts.items()}
-    entries = [counts.get(axis) or ctx.constant(np.asarray(x.shape[axis], np.int64)) for axis in axes]
-    parts = [ctx.reshape(entry, (1,)) for entry in entries]
-    return [parts[0] if len(parts) == 1 else ctx.emit("concat", *parts, axis=0)]
-
-
-def _found(ctx: NodeContext, x: Value) -> dict[int, Value]:
-    """The extents that a run finds. Those that are arguments count as their bounds: what is computed of these is
-    compared with what another extent gives."""
-    probe = ctx.builder.probe
-    numbers = () if probe is None else probe.numbers
-    return {axis: count for axis, count in ctx.builder.extents.get(x.name, {}).items() if count.name not in numbers}
+    numbers = [ctx.extent_along(x, axis) for axis in axes]
+    if all(builder.counts.is_static(number) for number in numbers):
+        y = ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))
+    else:
+        whole = replace(ctx, over_bounds=True)
+        parts = [whole.reshape(builder.counts.value(number, ctx.loc), (1,)) for number in numbers]
+        y = parts[0] if len(parts) == 1 else whole.emit("concat", *parts, axis=0)
+    builder.numbers.note(y, numbers)
+    return [y]
 
 
 def size(ctx: NodeContext) -> Sequence[Value]:
     """The product of the extents."""
-    x = ctx.input(0)
-    counts = _found(ctx, x)
-    fixed = prod(extent for axis, extent in enumerate(x.shape) if axis not in counts)
-    total = ctx.constant(np.asarray(fixed, np.int64))
-    for count in counts.values():
-        total = ctx.emit("mul", total, count)
-    if counts:
-        ctx.builder.bounds[total.name] = x.type.size
-    return [total]
+    x, builder = ctx.input(0), ctx.builder
+    total = Polynomial.constant(1)
+    for axis in range(len(x.shape)):
+        total = total * ctx.extent_along(x, axis)
+    if builder.counts.is_static(total):
+        y = ctx.constant(np.asarray(x.type.size, np.int64))
+    else:
+        y = replace(ctx, over_bounds=True).emit("reshape", builder.counts.value(total, ctx.loc), shape=())
+    builder.numbers.note(y, [total])
+    return [y]
 
 
 def range_(ctx: NodeContext) -> Sequence[Value]:
+    counted = _range_to_extent(ctx)
+    if counted is not None:
+        return [counted]
     if ctx.runtime(0, 1, 2):
-        counted = _range_to_extent(ctx)
-        if counted is not None:
-            return [counted]
         if ctx.stem in ctx.builder.most:
             return [_range_to_bound(ctx, ctx.builder.most[ctx.stem])]
         return [_range_of(ctx, ctx.declared_shape("the range", (0, 1, 2), bound=True))]
@@ -118,21 +113,28 @@ def range_(ctx: NodeContext) -> Sequence[Value]:
 
 
 def _range_to_extent(ctx: NodeContext) -> Value | None:
-    """From a constant up to an extent, in constant steps; ``None`` for all other ranges."""
-    start, delta, limit = ctx.array(ctx.input(0)), ctx.array(ctx.input(2)), shape_numbers(ctx, ctx.input(1))
-    if start is None or delta is None or limit is None or len(limit) != 1 or min(start.size, delta.size) != 1:
+    """In constant steps between numbers of shapes that depend on extents; ``None`` for all other ranges. One from a
+    constant to an argument is the first part of a constant."""
+    builder, counts = ctx.builder, ctx.builder.counts
+    found = [builder.numbers.of(ctx.optional(position)) for position in range(3)]
+    if any(numbers is None or len(numbers) != 1 for numbers in found):
         return None
-    first, step, (entry,) = int(start.reshape(())), int(delta.reshape(())), limit
-    if entry.extent is None or step < 1:
+    (start,), (limit,), (delta,) = (numbers for numbers in found if numbers is not None)
+    step = delta.number
+    if step is None or step < 1 or (start.number is not None and limit.number is not None):
         return None
-    count = ctx.builder.stepped(entry.extent, step - 1 - first, step, ctx.loc)
-    most = max(-(-(entry.bound - first) // step), 0)
+    count = counts.greatest_of(limit - start, Polynomial.constant(0), ctx.loc)
+    count = counts.quotient(count + Polynomial.constant(step - 1), step, ctx.loc)
+    extent = counts.value(count, ctx.loc)
+    if start.number is not None and step == 1 and start.number == 0 and ctx.is_argument(extent):
+        return None
+    most = max(counts.span(count)[1], 0)
     ctx.guard_constant(most)
-    number = ctx.emit("min", ctx.constant(np.arange(most, dtype=np.int64)), count)
-    y = ctx.cast(ctx.emit("mul", number, ctx.scalar(step, number)), ctx.input(0).dtype)
-    y = ctx.emit("add", y, ctx.scalar(first, y))
-    ctx.builder.extents[y.name] = {0: count}
-    return y
+    whole = replace(ctx, over_bounds=True)
+    number = whole.emit("min", whole.constant(np.arange(most, dtype=np.int64)), extent)
+    y = whole.emit("mul", number, whole.scalar(step, number)) if step > 1 else number
+    y = whole.cast(whole.emit("add", y, counts.value(start, ctx.loc)), ctx.input(0).dtype)
+    return ctx.with_extents(y, {} if count.number is not None else {0: extent})
 
 
 def _range_to_bound(ctx: NodeContext, most: int) -> Value:
@@ -149,7 +151,7 @@ def _range_to_bound(ctx: NodeContext, most: int) -> Value:
     exact = ctx.emit("where", still, ctx.scalar(0, exact), exact)
     within = ctx.emit("max", ctx.emit("min", exact, ctx.scalar(most, exact)), ctx.scalar(0, exact))
     count = ctx.cast(within, DType.I64)
-    ctx.builder.bounds[count.name] = most
+    ctx.builder.counts.atom(count, most)
     known = ctx.array(count)
     if known is not None:
         return _range_of(ctx, (int(known),))
@@ -173,7 +175,7 @@ def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:
 
 def eye_like(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
-    if _found(ctx, x):
+    if any(not ctx.is_argument(count) for count in ctx.extents(x).values()):
         raise ctx.unsupported(f"{x.name} has an extent that is only known in a run", hint="fix it")
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else x.dtype
     if len(x.shape) != 2:

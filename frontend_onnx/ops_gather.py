@@ -21,10 +21,10 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     known, count = ctx.array(ctx.input(1)), ctx.extents(x).get(axis)
     single = known is not None and known.size == 1 and known.min() >= 0
-    if count is not None and not (single and ctx.builder.least(count) is not None):
+    if (not single and ctx.has_extents()) or (count is not None and not ctx.is_argument(count)):
         return [_counted(ctx, x, axis, count)]
     indices = _wrapped(ctx, ctx.input(1), x.shape[axis])
-    if known is None or known.size != 1 or (ctx.builder.ranged and ctx.array(x) is None and known.min() < 0):
+    if known is None or known.size != 1:
         return [ctx.emit("gather", x, indices, axis=axis)]
     known = ctx.array(indices)
     assert known is not None
@@ -33,13 +33,14 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
 
 
-def _counted(ctx: NodeContext, x: Value, axis: int, count: Value) -> Value:
-    """Elements along a dimension with the extent ``count``; the last one for indices beyond, which ONNX forbids."""
-    given, whole = ctx.input(1), replace(ctx, over_bounds=True)
+def _counted(ctx: NodeContext, x: Value, axis: int, count: Value | None) -> Value:
+    """Elements of operands with extents, along a dimension that has the extent ``count``, if any; the last one for
+    indices beyond, which ONNX forbids."""
+    given, whole = ctx.builder.numbers.in_run(ctx.input(1), ctx.loc), replace(ctx, over_bounds=True)
     known = None if ctx.extents(given) else ctx.array(given)
-    if known is not None and known.size:
+    if count is not None and known is not None and known.size:
         check_reach(ctx, axis, count, max(-int(known.min()), int(known.max()) + 1))
-    y = whole.emit("gather", x, within(whole, given, x.shape[axis], count), axis=axis)
+    y = whole.emit("gather", x, _along(whole, x, axis, given), axis=axis)
     rank = len(given.shape)
     found = {axis + d: each for d, each in ctx.extents(given).items()}
     found |= {d if d < axis else d + rank - 1: each for d, each in ctx.extents(x).items() if d != axis}

@@ -9,6 +9,8 @@ import numpy as np
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
+from .counted_movement import expand_counted, reshape_counted, slice_counted, split_counted, tile_counted
+from .counts import Polynomial
 from .runtime_movement import pad_anywhere, slice_anywhere
 
 
@@ -21,6 +23,10 @@ def reshape(ctx: NodeContext) -> Sequence[Value]:
     if keep and any(extent == 0 and d >= len(x.shape) for d, extent in enumerate(wanted)):
         raise ctx.invalid(f"shape {wanted} copies more dimensions than {x.type} has")
     shape = [x.shape[d] if extent == 0 and keep else extent for d, extent in enumerate(wanted)]
+    if ctx.extents(x) and shape.count(-1) <= 1:
+        counted = reshape_counted(ctx, x, _wanted(ctx, x, wanted))
+        if counted is not None:
+            return [counted]
     if shape.count(-1) > 1 or any(extent < -1 for extent in shape):
         raise ctx.invalid(f"shape {wanted} is not one")
     if -1 in shape:
@@ -34,11 +40,28 @@ def reshape(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.reshape(x, tuple(shape))]
 
 
+def _wanted(ctx: NodeContext, x: Value, wanted: Sequence[int]) -> list[Polynomial | None]:
+    """The extents that the shape of Reshape says; one may be left over."""
+    known = ctx.builder.numbers.of(ctx.optional(1))
+    numbers = [Polynomial.constant(number) for number in wanted] if ctx.has("shape") or known is None else list(known)
+    keep = not ctx.integer("allowzero", 0)
+    return [
+        ctx.extent_along(x, d) if wanted[d] == 0 and keep else None if wanted[d] == -1 else number
+        for d, number in enumerate(numbers)
+    ]
+
+
 def flatten(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
     axis, rank = ctx.integer("axis", 1), len(x.shape)
     axis = axis if axis == rank else ctx.axis(axis, rank)
-    return [ctx.reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))]
+    shape = prod(x.shape[:axis]), prod(x.shape[axis:])
+    if not ctx.extents(x):
+        return [ctx.reshape(x, shape)]
+    first = Polynomial.constant(1)
+    for d in range(axis):
+        first = first * ctx.extent_along(x, d)
+    return [reshape_counted(ctx, x, [first, None]) or ctx.reshape(x, shape)]
 
 
 def squeeze(ctx: NodeContext) -> Sequence[Value]:
@@ -84,7 +107,7 @@ def expand(ctx: NodeContext) -> Sequence[Value]:
         shape = np.broadcast_shapes(x.shape, wanted or ())
     except ValueError as problem:
         raise ctx.invalid(f"{x.type} does not expand to {wanted}") from problem
-    return [ctx.emit("expand", x, shape=shape)]
+    return [expand_counted(ctx, x, shape)]
 
 
 def tile(ctx: NodeContext) -> Sequence[Value]:
@@ -92,6 +115,9 @@ def tile(ctx: NodeContext) -> Sequence[Value]:
     x, repeats = ctx.input(0), ctx.parameter("repeats", 1)
     if repeats is None or len(repeats) != len(x.shape) or any(count < 0 for count in repeats):
         raise ctx.invalid(f"repeats {repeats} do not fit {x.type}")
+    counted = tile_counted(ctx, x, repeats)
+    if counted is not None:
+        return [counted]
     apart = tuple(e for extent in x.shape for e in (1, extent))
     wide = tuple(e for count, extent in zip(repeats, x.shape) for e in (count, extent))
     spread = ctx.emit("expand", ctx.emit("reshape", x, shape=apart), shape=wide)
@@ -101,6 +127,9 @@ def tile(ctx: NodeContext) -> Sequence[Value]:
 def slice_(ctx: NodeContext) -> Sequence[Value]:
     """Python's slicing: negative positions count from the end, all are clamped."""
     x = ctx.input(0)
+    counted = slice_counted(ctx)
+    if counted is not None:
+        return [counted]
     if ctx.opset >= 10 and ctx.runtime(1, 2, 3, 4):
         return slice_anywhere(ctx)
     starts, ends = ctx.parameter("starts", 1), ctx.parameter("ends", 2)
@@ -133,6 +162,9 @@ def split(ctx: NodeContext) -> Sequence[Value]:
     extent, count = x.shape[axis], ctx.output_count
     if ctx.integer("num_outputs", count) != count:
         raise ctx.invalid(f"num_outputs is {ctx.integer('num_outputs')}, the node has {count} outputs")
+    counted = split_counted(ctx, x, axis)
+    if counted is not None:
+        return counted
     if sizes is None:
         each = -(-extent // count)
         sizes = tuple(min(each, max(extent - each * number, 0)) for number in range(count))

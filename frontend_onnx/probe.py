@@ -6,7 +6,7 @@ imports have equal constants these do not depend on an extent; where one is a pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -15,6 +15,8 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node, Value
 from ..ir.types import DType, TensorType
+from ..ops.attributes import integer
+from ..ops.control import BODIES, bodies_of
 from .dims import Range
 
 
@@ -37,32 +39,25 @@ class Argument:
 
 @dataclass
 class Probe:
-    """What the second import made: its nodes by their results' names, constants and shapes by theirs."""
+    """What the second import made: its nodes by their results' names, constants and extents by theirs."""
 
-    arguments: Sequence[Argument]
     nodes: Mapping[str, Node]
     constants: Mapping[str, np.ndarray]
-    numbers: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Extents that follow from arguments, by name: at the bounds, and in the second import."""
-
+    extents: Mapping[str, Mapping[int, Value]]
     _known: dict[str, dict[int, Value]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.numbers |= {a.value.name: (a.range.most, a.probed) for a in self.arguments}
-
-    def least(self, count: Value) -> int:
-        """The least extent that an argument may have; 0 for other extents."""
-        return next((a.range.least for a in self.arguments if a.value.name == count.name), 0)
-
-    def constant(self, name: str, array: np.ndarray, loc: str) -> dict[int, Value]:
-        """The extents of a constant. Raises ``UNSUPPORTED_FEATURE`` where it depends on extents in another way."""
+    def constant(self, name: str, array: np.ndarray, arguments: Sequence[Argument], loc: str) -> dict[int, Value]:
+        """The extents of a constant, which are among the ``arguments``. Raises ``UNSUPPORTED_FEATURE`` where it depends
+        on extents in another way."""
         if MARK in name:
             return {}
         if name not in self._known:
-            self._known[name] = self._compared(name, array, loc)
+            self._known[name] = self._compared(name, array, arguments, loc)
         return self._known[name]
 
-    def _compared(self, name: str, array: np.ndarray, loc: str) -> dict[int, Value]:
+    def _compared(
+        self, name: str, array: np.ndarray, arguments: Sequence[Argument], loc: str
+    ) -> dict[int, Value]:
         other = self.constants.get(name)
         if other is array:
             return {}
@@ -71,7 +66,7 @@ class Probe:
         found: dict[int, Value] = {}
         for axis, sizes in enumerate(zip(array.shape, other.shape)):
             if sizes[0] != sizes[1]:
-                fitting = [a for a in self.arguments if (a.range.most, a.probed) == sizes]
+                fitting = [a for a in arguments if (a.range.most, a.probed) == sizes]
                 if len(fitting) != 1:
                     raise depends(f"the constant {name}", loc)
                 found[axis] = fitting[0].value
@@ -80,20 +75,34 @@ class Probe:
             raise depends(f"the constant {name}", loc)
         return found
 
-    def check(self, nodes: Sequence[Node], extents: Mapping[str, Mapping[int, Value]]) -> None:
+    def check(
+        self, nodes: Sequence[Node], extents: Mapping[str, Mapping[int, Value]], known: Container[str],
+        probed: Callable[[Value], int | None],
+    ) -> None:  # fmt: skip
         """Raises ``UNSUPPORTED_FEATURE`` for a node whose results or attributes depend on extents in another way than
-        ``extents`` says."""
+        ``extents`` says; ``probed`` tells what an extent is in the second import, if that is known. Of nodes whose
+        results are ``known``, and of what is a constant there, the shapes alone are compared."""
         for node in nodes:
+            for _, body in bodies_of(node):
+                self.check(body.nodes, extents, known, probed)
             if MARK in node.outputs[0].name:
                 continue
             twin = self.nodes.get(node.outputs[0].name)
+            constant = self.constants.get(node.outputs[0].name)
+            if constant is not None:
+                self._check_shape(node.outputs[0], constant.shape, extents, probed, node.loc)
+                continue
+            if twin is not None and node.outputs[0].name in known:
+                for value, other in zip(node.outputs, twin.outputs):
+                    self._check_shape(value, other.shape, extents, probed, node.loc)
+                continue
             if twin is None or not self._same_operands(node, twin):
                 raise depends(f"what {node.op} is given", node.loc)
             for value, other in zip(node.outputs, twin.outputs):
-                self._check_shape(value, other.shape, extents.get(value.name, {}), node.loc)
+                self._check_shape(value, other.shape, extents, probed, node.loc)
             if twin.op == node.op:
                 for name, attr in node.attrs.items():
-                    if name not in _SHAPES and twin.attrs.get(name) != attr:
+                    if name not in (*_SHAPES, *BODIES.get(node.op, ())) and twin.attrs.get(name) != attr:
                         raise depends(f"{name} of {node.op}", node.loc)
 
     def check_outputs(self, values: Sequence[Value], probed: Sequence[Value]) -> None:
@@ -106,19 +115,32 @@ class Probe:
     def _same_operands(node: Node, twin: Node) -> bool:
         if all(value is None or MARK in value.name for value in node.inputs):
             return True
-        pairs = zip_longest(node.inputs, twin.inputs)
+        own = {"if": 1, "loop": 2 + integer(node.attrs, "states") if node.op == "loop" else 0}.get(node.op)
+        pairs = zip_longest(node.inputs[:own], twin.inputs[:own])  # others are named within the graphs of the node
         return all(
             (one is None and other is None) or (one is not None and (MARK in one.name or _named(one, other)))
             for one, other in pairs
         )
 
-    def _check_shape(self, value: Value, probed: Sequence[int], extents: Mapping[int, Value], loc: str) -> None:
+    def _check_shape(
+        self, value: Value, other: Sequence[int], extents: Mapping[str, Mapping[int, Value]],
+        probed: Callable[[Value], int | None], loc: str,
+    ) -> None:  # fmt: skip
+        found, bounds = extents.get(value.name, {}), self.extents.get(value.name, {})
         expected = [
-            self.numbers.get(extents[axis].name, (0, None))[1] if axis in extents else size
+            size if axis not in found else None if axis in bounds else probed(found[axis])
             for axis, size in enumerate(value.shape)
         ]
-        if len(expected) != len(probed) or any(e is not None and e != p for e, p in zip(expected, probed)):
+        if len(expected) != len(other) or any(e is not None and e != p for e, p in zip(expected, other)):
             raise depends(f"the shape of {value.name}", loc)
+
+
+def named_nodes(nodes: Sequence[Node]) -> Iterator[tuple[str, Node]]:
+    """Nodes by the names of their results, those of control flow as well."""
+    for node in nodes:
+        yield from ((value.name, node) for value in node.outputs)
+        for _, body in bodies_of(node):
+            yield from named_nodes(body.nodes)
 
 
 MARK = ".extent"

@@ -22,15 +22,15 @@ def branches_of_bytes(
     made: list[Branch] = []
     for nodes, results in zip((nodes for nodes, _ in branches), values):
         bounds = {n: max(_bound(builder, each[n]) for each in values) for n in strings}
-        around, builder.nodes = builder.nodes, list(nodes)
+        builder.enter(nodes)
         try:
             found = [
                 widened(builder, bytes_of(builder, value, loc), bounds[n], loc) if n in bounds else value
                 for n, value in enumerate(results)
             ]
-            made.append((tuple(builder.nodes), found))
         finally:
-            builder.nodes = around
+            nodes = builder.leave()
+        made.append((nodes, found))
     return made, strings
 
 

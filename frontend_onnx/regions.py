@@ -142,20 +142,17 @@ def region(
 ) -> tuple[tuple[Node, ...], list[Value] | None]:
     """The nodes that a walk makes, apart from those around them, and its results; ``None`` where one is unknown.
     Results are numbers, or with ``strings`` also these."""
-    around, walker.builder.nodes = walker.builder.nodes, []
+    walker.builder.enter()
     try:
         results = list(walk())
-        nodes = walker.builder.nodes
     finally:
-        walker.builder.nodes = around
+        nodes = walker.builder.leave()
     values = [value for value in results if isinstance(value, Value)]
-    if any(value.name in walker.builder.extents for value in values):
-        raise unsupported(site, "a result whose extent is only known in a run", "end the model before this node")
     if not strings and any(value.name in walker.builder.strings for value in values):
         raise unsupported(site, "a row of strings, by a condition or count at run time,", "choose them with Where")
     if Missing.ABSENT in results:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"a body of {site.node.op_type} has a result too few", loc=site.loc)
-    return tuple(nodes), values if len(values) == len(results) else None
+    return nodes, values if len(values) == len(results) else None
 
 
 def finished(builder: FoldingBuilder, name: str, nodes: Sequence[Node], results: Sequence[Value]) -> Region:

@@ -14,7 +14,6 @@ import numpy as np
 from ..errors import CcmlError
 from ..ir.graph import Value
 from .context import NodeContext
-from .shape_numbers import shape_numbers
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +37,22 @@ def derived_operands(ctx: NodeContext) -> NodeContext:
         inputs[position] = ctx.constant(array.astype(given.dtype.numpy).reshape(given.shape))
         text = ", ".join(map(str, array.reshape(-1)))
         log.info("%s: %s is [%s] by the declared shape of the output; it is not read", ctx.loc, given.name, text)
+    return replace(ctx, inputs=tuple(inputs))
+
+
+def counted_operands(ctx: NodeContext) -> NodeContext:
+    """The node with constants for the operands that are numbers of shapes, at their bounds; what is behind these is
+    known of the constants as well."""
+    inputs, builder = list(ctx.inputs), ctx.builder
+    for position in COUNTED_OPERANDS.get(ctx.op_type, ()):
+        given = ctx.optional(position)
+        known = builder.numbers.of(given) if given is not None and ctx.runtime(position) else None
+        if given is not None and known is not None:
+            array = np.asarray([builder.counts.span(each)[1] for each in known], np.int64)
+            inputs[position] = ctx.constant(array.astype(given.dtype.numpy).reshape(given.shape))
+            bounded = inputs[position]
+            assert bounded is not None
+            builder.numbers.note(bounded, known)
     return replace(ctx, inputs=tuple(inputs))
 
 
@@ -75,11 +90,6 @@ def _reshape(ctx: NodeContext) -> Derived:
 
 def _shape(what: str, position: int) -> Callable[[NodeContext], Derived]:
     return lambda ctx: {position: ctx.declared_shape(what, (position,))}
-
-
-def _constant_of_shape(ctx: NodeContext) -> Derived:
-    """Numbers of other shapes are known to the rule."""
-    return {} if shape_numbers(ctx, ctx.input(0)) is not None else _shape("shape", 0)(ctx)
 
 
 def _expand(ctx: NodeContext) -> Derived:
@@ -175,11 +185,16 @@ def _extent(what: str, position: int, axis: int) -> Callable[[NodeContext], Deri
     return derived
 
 
+COUNTED_OPERANDS: Mapping[str, tuple[int, ...]] = {
+    "ConstantOfShape": (0,), "Expand": (1,), "Reshape": (1,), "Tile": (1,),
+}  # fmt: skip
+"""The operands with numbers of shapes whose rules know what stands behind these."""
+
 FROM_SHAPE: Mapping[str, tuple[tuple[int, ...], Callable[[NodeContext], Derived]]] = {
     "AffineGrid": ((1,), _affine_grid),
     "BlackmanWindow": ((0,), _extent("size", 0, 0)),
     "CenterCropPad": ((1,), _crop),
-    "ConstantOfShape": ((0,), _constant_of_shape),
+    "ConstantOfShape": ((0,), _shape("shape", 0)),
     "Expand": ((1,), _expand),
     "HammingWindow": ((0,), _extent("size", 0, 0)),
     "HannWindow": ((0,), _extent("size", 0, 0)),

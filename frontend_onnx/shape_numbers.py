@@ -1,83 +1,207 @@
-"""Numbers of shapes that a run finds: which extents stand behind the values that a model computes with."""
+"""What a model computes of the numbers of its shapes: which extents stand behind lists of integers, and constants that
+depend on extents as values that a run computes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ..ir.graph import Node, Value
+from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.attributes import ints
-from .context import NodeContext
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+from .counts import Counts, Polynomial, lists_of
+from .probe import MARK
 
+if TYPE_CHECKING:
+    from .folding import FoldingBuilder
 
-@dataclass(frozen=True)
-class Entry:
-    """A number of a shape: at most ``bound``, and just that where it has no ``extent``."""
+Numbers = tuple[Polynomial, ...]
+Attrs = Mapping[str, AttrValue]
 
-    bound: int
-    extent: Value | None = None
-
-
-MAX_ENTRIES = 64
+MAX_NUMBERS = 64
 """A tensor has no more dimensions."""
-MAX_STEPS = 100
-"""From Shape to where its numbers are needed."""
 
 
-def shape_numbers(ctx: NodeContext, value: Value) -> list[Entry] | None:
-    """The entries of a list, or of a single number, that consists of extents that Shape gave and of constants; ``None``
-    where anything else is in it."""
-    makers = {result.name: node for node in ctx.builder.nodes for result in node.outputs}
-    return _Search(ctx, makers).entries(value, MAX_STEPS)
+class ShapeNumbers:
+    """The lists of integers of a graph that is being built, and single numbers, of which the extents are known."""
 
+    def __init__(self, builder: FoldingBuilder, counts: Counts) -> None:
+        self._builder, self._counts = builder, counts
+        self._lists: dict[str, Numbers] = {}
+        self._made: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
+        """How constants were computed of such that depend on extents."""
+        self._in_run: dict[str, Value] = {}
 
-class _Search:
-    """Looks at each value once."""
+    def note(self, value: Value, numbers: Sequence[Polynomial]) -> None:
+        """Says what a value is."""
+        self._lists[value.name] = tuple(numbers)
 
-    def __init__(self, ctx: NodeContext, makers: Mapping[str, Node]) -> None:
-        self.ctx, self.makers = ctx, makers
-        self.found: dict[str, list[Entry] | None] = {}
-
-    def entries(self, value: Value, steps: int) -> list[Entry] | None:
-        if not value.dtype.is_integer or value.type.rank > 1 or value.type.size > MAX_ENTRIES or not steps:
+    def of(self, value: Value | None) -> Numbers | None:
+        """The numbers of a value; ``None`` where something else is in it."""
+        if value is None or not value.dtype.is_integer or value.type.rank > 1 or value.type.size > MAX_NUMBERS:
             return None
-        if value.name not in self.found:
-            self.found[value.name] = self._entries(value, steps - 1)
-        return self.found[value.name]
-
-    def _entries(self, value: Value, steps: int) -> list[Entry] | None:
-        known = self.ctx.array(value)
-        if known is not None:
-            return [Entry(int(number)) for number in known.reshape(-1)]
-        if value.name in self.ctx.builder.bounds:
-            return [Entry(self.ctx.builder.bounds[value.name], value)]
-        node = self.makers.get(value.name)
-        if node is None or node.op not in _MOVES or (node.op == "cast" and value.dtype not in (DType.I32, DType.I64)):
+        if value.name in self._lists:
+            return self._lists[value.name]
+        if value.name in self._made:
             return None
-        parts = [[] if x is None else self.entries(x, steps) for x in node.inputs]
-        known_parts = [part for part in parts if part is not None]
-        return _MOVES[node.op](node, known_parts) if len(known_parts) == len(parts) else None
+        array = self._builder.constants.get(value.name)
+        if array is not None:
+            return tuple(Polynomial.constant(int(number)) for number in array.reshape(-1))
+        known = None if value.shape else self._counts.of(value)
+        return None if known is None else (known,)
+
+    def depends(self, value: Value | None) -> bool:
+        """Whether a constant is computed of numbers that depend on extents."""
+        if value is None or value.name not in self._builder.constants:
+            return False
+        known = self._lists.get(value.name)
+        return value.name in self._made or (known is not None and any(each.number is None for each in known))
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        self._lists = {names.get(name, name): known for name, known in self._lists.items()}
+        self._made = {names.get(name, name): made for name, made in self._made.items()}
+        self._in_run = {
+            names.get(name, name): Value(names.get(value.name, value.name), value.type)
+            for name, value in self._in_run.items()
+        }
+
+    def forget(self) -> None:
+        """Forgets the values of runs: nodes that made them may be gone."""
+        self._in_run.clear()
+
+    # ---- forwards
+
+    def follow(
+        self, op: str, operands: Sequence[Value | None], attrs: Attrs, results: Sequence[Value], loc: str
+    ) -> None:
+        """Notes what the results of a node are."""
+        if len(results) != 1 or MARK in results[0].name:
+            return
+        if not any(value is not None and (value.name in self._lists or value.name in self._made) for value in operands):
+            return
+        result = results[0]
+        known = lists_of([self.of(value) for value in operands])
+        found = None
+        if known is not None and result.dtype in (DType.I32, DType.I64) and result.type.rank <= 1:
+            rule = _RULES.get(op)
+            found = None if rule is None else rule(self._counts, known, attrs, loc)
+        if found is not None and len(found) == result.type.size:
+            self._lists[result.name] = tuple(found)
+        elif result.name in self._builder.constants and any(map(self.depends, operands)):
+            self._made[result.name] = op, tuple(operands), attrs
+
+    # ---- values of a run
+
+    def in_run(self, value: Value, loc: str) -> Value:
+        """A constant that depends on extents as what a run computes; any other value, and a constant whose shape
+        depends on extents, as it is."""
+        if not self.depends(value):
+            return value
+        if value.name not in self._in_run:
+            with self._builder.at_depth(0):
+                self._in_run[value.name] = self._computed(value, loc) or value
+        return self._in_run[value.name]
+
+    def _computed(self, value: Value, loc: str) -> Value | None:
+        if value.name in self._lists:
+            parts = [self._counts.value(each, loc) for each in self._lists[value.name]]
+            lists = [self._emit("reshape", [part], {"shape": (1,)}, loc) for part in parts]
+            whole = lists[0] if len(lists) == 1 else self._emit("concat", lists, {"axis": 0}, loc)
+            shaped = self._emit("reshape", [whole], {"shape": value.shape}, loc)
+            return shaped if value.dtype is DType.I64 else self._emit("cast", [shaped], {"to": value.dtype}, loc)
+        op, operands, attrs = self._made[value.name]
+        probe = self._builder.probe
+        other = None if probe is None else probe.constants.get(value.name)
+        same = other is not None and other.shape == value.shape and other.dtype == value.dtype.numpy
+        if not same or (OPS[op].kind is not Kind.POINTWISE and op not in ("concat", "reshape")) or op == "clip":
+            return None
+        given = [None if each is None else self.in_run(each, loc) for each in operands]
+        if any(each is not None and self.depends(each) for each in given):
+            return None
+        (made,) = self._builder.emit_whole(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
+        return made
+
+    def _emit(self, op: str, operands: Sequence[Value], attrs: Attrs, loc: str) -> Value:
+        return self._builder.emit_whole(op, operands, attrs, loc=loc, names=[f"{loc}{MARK}"])[0]
 
 
-def _concat(node: Node, parts: list[list[Entry]]) -> list[Entry] | None:
-    return [entry for part in parts for entry in part]
+# ---------------------------------------------------------------- rules
+
+Rule = Callable[[Counts, Sequence[Sequence[Polynomial]], Attrs, str], "list[Polynomial] | None"]
 
 
-def _gather(node: Node, parts: list[list[Entry]]) -> list[Entry] | None:
-    whole, places = parts[0], [entry.bound for entry in parts[1]]
-    fixed = all(entry.extent is None and 0 <= entry.bound < len(whole) for entry in parts[1])
-    return [whole[place] for place in places] if fixed else None
+def _paired(combine: Callable[[Counts, Polynomial, Polynomial, str], Polynomial | None]) -> Rule:
+    """Element by element; a single number stands beside each."""
+
+    def rule(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+        size = max(map(len, known))
+        if any(len(each) not in (1, size) for each in known):
+            return None
+        found: list[Polynomial] = []
+        for place in range(size):
+            one, two = (each[place if len(each) == size else 0] for each in known)
+            made = combine(counts, one, two, loc)
+            if made is None:
+                return None
+            found.append(made)
+        return found
+
+    return rule
 
 
-def _slice(node: Node, parts: list[list[Entry]]) -> list[Entry] | None:
-    starts, steps, sizes = (ints(node.attrs, name) for name in ("starts", "steps", "sizes"))
-    return [parts[0][starts[0] + n * steps[0]] for n in range(sizes[0])] if len(sizes) == 1 else None
+def _divided(counts: Counts, a: Polynomial, b: Polynomial, loc: str) -> Polynomial | None:
+    exact = a.divided(b)
+    if exact is not None:
+        return exact
+    if b.number is None or b.number <= 0 or counts.span(a)[0] < 0:
+        return None
+    return counts.quotient(a, b.number, loc)
 
 
-def _same(node: Node, parts: list[list[Entry]]) -> list[Entry] | None:
-    return parts[0]
+def _concat(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial]:
+    return [entry for part in known for entry in part]
 
 
-_MOVES = {"concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "cast": _same}
-"""Operators that move numbers of lists."""
+def _gather(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    places = [entry.number for entry in known[1]]
+    if any(place is None or not 0 <= place < len(known[0]) for place in places):
+        return None
+    return [known[0][place] for place in places if place is not None]
+
+
+def _slice(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    starts, steps, sizes = (ints(attrs, name) for name in ("starts", "steps", "sizes"))
+    return [known[0][starts[0] + n * steps[0]] for n in range(sizes[0])] if len(sizes) == 1 else None
+
+
+def _same(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial]:
+    return list(known[0])
+
+
+def _expand(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    shape = ints(attrs, "shape")
+    return list(known[0]) * shape[0] if len(shape) == 1 == len(known[0]) else list(known[0])
+
+
+def _reduce(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    """The product of all numbers of a shape, or their sum."""
+    kind = attrs["kind"]
+    if kind not in ("prod", "sum"):
+        return None
+    total = Polynomial.constant(1 if kind == "prod" else 0)
+    for entry in known[0]:
+        total = total * entry if kind == "prod" else total + entry
+    return [total]
+
+
+_RULES: Mapping[str, Rule] = {
+    "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "cast": _same, "expand": _expand,
+    "reduce": _reduce, "add": _paired(lambda counts, a, b, loc: a + b), "sub": _paired(lambda counts, a, b, loc: a - b),
+    "mul": _paired(lambda counts, a, b, loc: a * b), "div": _paired(_divided),
+    "min": _paired(lambda counts, a, b, loc: counts.least_of(a, b, loc)),
+    "max": _paired(lambda counts, a, b, loc: counts.greatest_of(a, b, loc)),
+}  # fmt: skip
+"""By operator: the numbers of its result."""

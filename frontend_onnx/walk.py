@@ -25,7 +25,7 @@ from .ops_sequence import PASSED
 from .own_functions import own_function_call
 from .problems import LimitError, Problems
 from .rules import RULES, SEQUENCE_RULES, STRING_RULES
-from .runtime_operands import check_results, derived_operands
+from .runtime_operands import check_results, counted_operands, derived_operands
 from .scope import Bound, Missing, Results, Scope, Site, TensorList, parts, qualified, schema_domain, with_parts
 from .string_operands import string_operands
 from .tensors import to_array
@@ -80,14 +80,17 @@ class Walker:
             reason = f"functions and loops expand to more than {MAX_EXPANDED} nodes"
             raise LimitError(reason, loc=scope.place or None)
 
-    def mark(self) -> tuple[int, Problems]:
-        """Where the walk is, to go :meth:`back_to`."""
-        return len(self.builder.nodes), self.problems.copy()
+    def mark(self) -> Callable[[], None]:
+        """What forgets all that will have been imported since. What was expanded stays counted."""
+        count, problems, counts = len(self.builder.nodes), self.problems.copy(), self.builder.counts.state()
 
-    def back_to(self, mark: tuple[int, Problems]) -> None:
-        """Forgets what was imported since. What was expanded stays counted."""
-        del self.builder.nodes[mark[0] :]
-        self.problems = mark[1]
+        def back() -> None:
+            del self.builder.nodes[count:]
+            self.problems = problems
+            self.builder.counts.back_to(counts)
+            self.builder.numbers.forget()
+
+        return back
 
     def bind(self, scope: Scope, onnx_name: str, value: Bound) -> None:
         """Defines ``onnx_name``. Raises ``INVALID_MODEL`` where it is defined already."""
@@ -160,6 +163,7 @@ class Walker:
             reason = f"{node.op_type} takes tensors; {node.input[next(iter(site.lists))]} is a sequence"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=loc)
         plain, moved = string_operands(context, schema, qualified(node), STRING_RULES)
+        plain = counted_operands(plain)
         derived = derived_operands(plain)
         results = self._results(replace(site, inputs=derived.inputs), schema)
         if derived is not plain and results is not None:

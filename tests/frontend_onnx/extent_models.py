@@ -29,7 +29,9 @@ def places_of(x: str = "x") -> list[onnx.NodeProto]:
 C: dict[str, Operand] = {
     "zero": np.array(0), "first": np.array([0]), "behind": np.array([1]), "floats": np.arange(4, dtype=np.float32),
     "w": np.random.default_rng(7).standard_normal((4, 5)).astype(np.float32), "axis": np.array([1]),
-    "tiny": np.float32(0.5), "two": np.array([2]), "border": np.array([1, 0, 2, 0]),
+    "tiny": np.float32(0.5),
+    "two": np.array([2]), "four": np.array(4), "half": np.float32(0.5), "pairs": np.array([2, -1]),
+    "border": np.array([1, 0, 2, 0]),
 }  # fmt: skip
 SELECTED = [
     node("Abs", ["x"], ["a"]),
@@ -40,6 +42,27 @@ SELECTED = [
 FILLED = FEEDS[1:]
 """Those of which something is left: ONNX does not define the mean of nothing, nor its first element."""
 NOT_OF_NOTHING = ("means", "an element")
+
+def body(nodes: Sequence[onnx.NodeProto], inputs: Sequence[onnx.ValueInfoProto], *outputs: str) -> onnx.GraphProto:
+    """The graph of a branch or a loop."""
+    results = [helper.make_value_info(name, helper.make_tensor_type_proto(TensorProto.FLOAT, None)) for name in outputs]
+    if inputs and len(inputs) > 1:
+        results[0] = helper.make_tensor_value_info(outputs[0], TensorProto.BOOL, [])
+    return helper.make_graph(list(nodes), "body", list(inputs), results)
+
+
+ANY_ROWS = [
+    *SELECTED, node("Size", ["rows"], ["n"]), node("Greater", ["n", "four"], ["many"]),
+]
+"""Whether more than one row is selected."""
+STEP = body(
+    [node("Identity", ["going"], ["on"]), node("Mul", ["state", "half"], ["next"]),
+     node("Add", ["next", "rows"], ["row"])],
+    [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+     helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+     helper.make_tensor_value_info("state", TensorProto.FLOAT, None)],
+    "on", "next", "row",
+)  # fmt: skip
 
 MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
     "joined": (
@@ -73,6 +96,32 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
         [*places_of(), node("GatherND", ["x", "places"], ["v"]), node("Neg", ["v"], ["m"]),
          node("ScatterND", ["x", "places", "m"], ["y"])], ["y"],
     ),
+    "branches of other rows": (
+        [*ANY_ROWS, node("If", ["many"], ["b"],
+                         then_branch=body([node("Neg", ["rows"], ["t"])], (), "t"),
+                         else_branch=body([node("Concat", ["rows", "x"], ["e"], axis=0)], (), "e")),
+         node("Relu", ["b"], ["y"])], ["b", "y"],
+    ),
+    "branches of the same rows": (
+        [*ANY_ROWS, node("If", ["many"], ["b"],
+                         then_branch=body([node("Neg", ["rows"], ["t"])], (), "t"),
+                         else_branch=body([node("Exp", ["rows"], ["e"])], (), "e")),
+         node("Add", ["b", "rows"], ["y"])], ["y"],
+    ),
+    "branches of fixed shapes": (
+        [*ANY_ROWS, node("If", ["many"], ["y"],
+                         then_branch=body([node("ReduceSum", ["rows", "first"], ["t"])], (), "t"),
+                         else_branch=body([node("Identity", ["x"], ["e"])], (), "e"))], ["y"],
+    ),
+    "a loop over rows": (
+        [*ANY_ROWS, node("Squeeze", ["four"], ["passes"]), node("Loop", ["passes", "", "rows"], ["y", "z"], body=STEP)],
+        ["y", "z"],
+    ),
+    "first rows": ([*SELECTED, node("Slice", ["rows", "first", "two"], ["y"])], ["y"]),
+    "pairs": (
+        [*places_of(), node("GatherND", ["x", "places"], ["v"]), node("Concat", ["v", "v"], ["twice"], axis=0),
+         node("Reshape", ["twice", "pairs"], ["y"])], ["y"],
+    ),
     "an element": ([*SELECTED, node("Gather", ["rows", "zero"], ["y"])], ["y"]),
     "different ones": ([*SELECTED, node("Unique", ["rows"], ["y", "", "i", "n"])], ["y", "i", "n"]),
     "rows of rows": (
@@ -95,5 +144,9 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
 
 def proto(name: str) -> onnx.ModelProto:
     nodes, outputs = MODELS[name]
-    read = {operand for made in nodes for operand in made.input}
+    read = {operand for made in [*nodes, *_inner(nodes)] for operand in made.input}
     return model(nodes, X, outputs, {key: array for key, array in C.items() if key in read})
+
+
+def _inner(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    return [inner for made in nodes for attribute in made.attribute for inner in attribute.g.node]

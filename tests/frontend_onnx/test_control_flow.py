@@ -70,11 +70,34 @@ def refused(proto: onnx.ModelProto) -> CcmlError:
     return caught.value
 
 
-def test_branches_of_different_shapes_are_refused() -> None:
+def test_branches_of_different_shapes_have_extents() -> None:
     node = choice("c", ["y"], body([N("ReduceSum", ["x"], ["t"])], ["t"]), body([N("Neg", ["x"], ["e"])], ["e"]))
-    error = refused(model([node], [value("x", [2, 3]), value("c", [], BOOL)], ["y"]))
+    proto = model([node], [value("x", [2, 3]), value("c", [], BOOL)], ["y"])
+    graph = checked_import(proto)
+    assert [extent.dims for extent in graph.extents] == [(("y", 0),), (("y", 1),)]
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    for c in (True, False):
+        feeds = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "c": np.array(c)}
+        same([compiled.run(feeds)["y"]], onnxruntime(proto, feeds))
+
+
+def test_branches_of_different_ranks_are_refused() -> None:
+    sums = [N("ReduceSum", ["x", "axes"], ["t"], keepdims=0)]
+    node = choice("c", ["y"], body(sums, ["t"]), body([N("Neg", ["x"], ["e"])], ["e"]))
+    inputs = [value("x", [2, 3]), value("c", [], BOOL)]
+    error = refused(model([node], inputs, ["y"], {"axes": np.array([1])}))
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and error.loc == "choice"
-    assert "make y f32[1,1] or f32[2,3]" in error.reason and error.hint is not None and "--dim" in error.hint
+    assert "make y f32[2] or f32[2,3]" in error.reason and error.hint is not None and "--dim" in error.hint
+
+
+def test_a_dimension_of_1_that_one_branch_has(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither form is the other's; the elements are the same."""
+    apart = [N("Unsqueeze", ["x", "axes"], ["t"])]
+    node = choice("c", ["y"], body(apart, ["t"]), body([N("Neg", ["x"], ["e"])], ["e"]))
+    inputs = [value("x", [2, 3]), value("c", [], BOOL)]
+    graph = checked_import(model([node], inputs, ["y"], {"axes": np.array([1])}))
+    assert graph.outputs[0].shape == (2, 3)
+    assert "branches make y f32[2,1,3] or f32[2,3]; it is taken as [2, 3]" in caplog.text
 
 
 def test_branches_of_different_types_are_invalid() -> None:

@@ -81,7 +81,6 @@ def test_top_k_of_a_computed_k(axis: int) -> None:
 
 REFUSED: Mapping[str, tuple[list[onnx.NodeProto], str]] = {
     "mixed": ([*SELECTED, node("Add", ["rows", "x"], ["y"])], "combines tensors of different extents"),
-    "part": ([*SELECTED, node("Slice", ["rows", "first", "behind"], ["y"])], "takes a part of dimension 0"),
 }
 
 

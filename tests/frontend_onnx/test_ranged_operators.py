@@ -150,6 +150,79 @@ CASES: Mapping[str, Case] = {
     "the least": Case(
         [make("TopK", ["a", "k"], ["y", "i"], axis=1, largest=0)], [X], {"k": np.array([2])}, ("y", "i")
     ),
+    "merged": Case([make("Reshape", ["a", "c"], ["y"])], [X], {"c": np.array([-1, 3])}),
+    "merged inside": Case(
+        [make("Reshape", ["a", "c"], ["y"])], [((2, "n", "s", 3), normal)], {"c": np.array([2, -1, 3])}
+    ),
+    "all in a row": Case([make("Reshape", ["a", "c"], ["y"])], [X], {"c": np.array([-1])}),
+    "two rows": Case([make("Reshape", ["a", "c"], ["y"])], [(("s", 4), normal)], {"c": np.array([2, -1])}),
+    "flat": Case([make("Flatten", ["a"], ["y"], axis=2)], [(("n", "s", 3, 2), normal)]),
+    "apart again": Case(
+        [make("Reshape", ["a", "c"], ["r"]), make("MatMul", ["r", "w"], ["m"]), make("Shape", ["a"], ["t"]),
+         make("Reshape", ["m", "t"], ["y"])],
+        [X], {"c": np.array([-1, 3]), "w": np.random.default_rng(1).standard_normal((3, 3)).astype(np.float32)},
+    ),
+    "first": Case(
+        [make("Slice", ["a", "b", "e", "x"], ["y"])], [X],
+        {"b": np.array([0]), "e": np.array([3]), "x": np.array([1])},
+    ),
+    "last": Case(
+        [make("Slice", ["a", "b", "e", "x"], ["y"])], [X],
+        {"b": np.array([-3]), "e": np.array([2**62]), "x": np.array([1])},
+    ),
+    "without the ends": Case(
+        [make("Slice", ["a", "b", "e", "x"], ["y"])], [X],
+        {"b": np.array([1]), "e": np.array([-1]), "x": np.array([1])}, ranges={"n": Range(1, 5), "s": Range(3, 7)},
+    ),
+    "backwards": Case(
+        [make("Slice", ["a", "b", "e", "x", "t"], ["y"])], [X],
+        {"b": np.array([-1]), "e": np.array([-(2**62)]), "x": np.array([1]), "t": np.array([-1])},
+    ),
+    "every other": Case(
+        [make("Slice", ["a", "b", "e", "x", "t"], ["y"])], [X],
+        {"b": np.array([0, 1]), "e": np.array([2**62, 2**62]), "x": np.array([0, 1]), "t": np.array([2, 2])},
+    ),
+    "up to an extent": Case(
+        [make("Shape", ["b"], ["t"], end=1), make("Slice", ["a", "z", "t", "x"], ["y"])],
+        [((9, 2), normal), (("n",), normal)], {"z": np.array([0]), "x": np.array([0])},
+    ),
+    "behind an extent": Case(
+        [make("Shape", ["b"], ["t"], end=1), make("Add", ["t", "two"], ["u"]),
+         make("Slice", ["a", "t", "u", "x"], ["y"])],
+        [((9, 2), normal), (("n",), normal)], {"two": np.array([2]), "x": np.array([0])},
+    ),
+    "halves": Case(
+        [make("Split", ["a"], ["y", "z"], axis=1, num_outputs=2)], [X], outputs=("y", "z"),
+    ),
+    "a part and the rest": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Sub", ["t", "one"], ["u"]),
+         make("Concat", ["one", "u"], ["sizes"], axis=0), make("Split", ["a", "sizes"], ["y", "z"], axis=1)],
+        [X], {"one": np.array([1])}, ("y", "z"),
+    ),
+    "expanded": Case(
+        [make("Shape", ["a"], ["t"]), make("Expand", ["b", "t"], ["y"])], [X, (("n", 1, 3), normal)],
+    ),
+    "a constant expanded": Case(
+        [make("Shape", ["a"], ["t"]), make("Concat", ["t", "t"], ["u"], axis=0), make("Expand", ["c", "u"], ["y"])],
+        [(("n", "s"), normal)], {"c": np.float32(2)},
+    ),
+    "tiles": Case([make("Tile", ["a", "c"], ["y"])], [X], {"c": np.array([2, 3, 1])}),
+    "as many tiles": Case(
+        [make("Shape", ["b"], ["t"]), make("Concat", ["t", "one"], ["u"], axis=0), make("Tile", ["a", "u"], ["y"])],
+        [((2, 3), normal), (("n",), normal)], {"one": np.array([1])},
+    ),
+    "places behind a cache": Case(
+        [make("Shape", ["a"], ["l"], start=0, end=1), make("Shape", ["b"], ["k"], start=0, end=1),
+         make("Squeeze", ["l"], ["past"]), make("Squeeze", ["k"], ["new"]), make("Add", ["past", "new"], ["now"]),
+         make("Range", ["past", "now", "one"], ["p"]), make("Gather", ["table", "p"], ["e"]),
+         make("Add", ["e", "b"], ["y"])],
+        [(("n", 2), normal), (("s", 4), normal)],
+        {"one": np.array(1), "table": np.random.default_rng(2).standard_normal((12, 4)).astype(np.float32)},
+    ),
+    "a mean by the length": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Cast", ["t"], ["f"], to=1), make("Sqrt", ["f"], ["r"]),
+         make("Div", ["a", "r"], ["y"])], [X],
+    ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
         [(("n", "s", 4), normal), (("n", 2, "s"), normal)], {"k": np.array([3]), "t": np.array([0.4], np.float32)},

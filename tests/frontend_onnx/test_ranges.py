@@ -122,15 +122,8 @@ STEP = helper.make_graph(
 )  # fmt: skip
 REFUSED = {
     "element": ([make("Gather", ["x", "some"], ["y"], axis=0)], {"some": np.array(3)}, "takes a part of"),
-    "half": ([make("Split", ["x"], ["y", "z"], axis=0, num_outputs=2)], {}, ""),
-    "number": (
-        [make("Size", ["x"], ["n"]), make("Cast", ["n"], ["f"], to=1), make("Div", ["x", "f"], ["y"])], {},
-        "depends on the extent",
-    ),
     "passes": ([make("Shape", ["x"], ["s"], end=1), make("Squeeze", ["s"], ["n"]),
                 make("Loop", ["n", "", "one"], ["y"], body=STEP)], {"one": np.float32(1)}, "depends on the extent"),
-    "output": ([make("Shape", ["x"], ["y"])], {}, "depends on the extent"),
-    "flat": ([make("Reshape", ["x", "flat"], ["y"])], {"flat": np.array([2, -1])}, ""),
 }  # fmt: skip
 
 

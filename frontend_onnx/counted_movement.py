@@ -1,0 +1,254 @@
+"""Slices, reshapes and repetitions along dimensions whose extents depend on a run.
+
+Where elements can stay at the pitch of the bounds they do; else they are gathered, or put one behind the other and
+apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Value
+from .context import NodeContext
+from .counts import Polynomial
+from .places import inside_of
+
+ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
+
+
+# ---------------------------------------------------------------- parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of a dimension the elements ``start``, ``start + step``, ...: ``count`` of them."""
+
+    start: Polynomial
+    step: int
+    count: Polynomial
+
+
+def sliced_part(ctx: NodeContext, extent: Polynomial, start: Polynomial, end: Polynomial, step: int) -> Part:
+    """What Slice takes of a dimension: positions below 0 count from its end, all are clamped."""
+    counts, loc = ctx.builder.counts, ctx.loc
+    last = extent - ONE
+    if step > 0:
+        low, high = ZERO, extent
+        ends = counts.wrapped(end, extent, loc)
+    else:
+        low, high = ZERO - ONE, last
+        # An end at or below -extent - 1 means "past the first element" when stepping backwards.
+        ends = low if end.number is not None and end.number < -(1 << 31) else counts.wrapped(end, extent, loc)
+    first, behind = (
+        counts.greatest_of(counts.least_of(each, high, loc), low, loc)
+        for each in (counts.wrapped(start, extent, loc), ends)
+    )
+    way = behind - first if step > 0 else first - behind
+    way = counts.greatest_of(way, ZERO, loc)
+    return Part(first, step, counts.quotient(way + Polynomial.constant(abs(step) - 1), abs(step), loc))
+
+
+def taken(ctx: NodeContext, x: Value, parts: Mapping[int, Part]) -> Value:
+    """The parts of ``x`` along axes. It is a node also where all is taken: the second import has one as well."""
+    counts, whole, found = ctx.builder.counts, replace(ctx, over_bounds=True), dict(ctx.extents(x))
+    starts, steps, sizes = [0] * len(x.shape), [1] * len(x.shape), list(x.shape)
+    gathered: dict[int, Value] = {}
+    for axis, part in parts.items():
+        number, room = part.start.number, x.shape[axis]
+        if part.count == ctx.extent_along(x, axis) and number == 0 and part.step == 1:
+            continue
+        most = min(counts.span(part.count)[1], -(-room // abs(part.step)))
+        if number is not None and part.step > 0:
+            most = min(most, -(-max(room - number, 0) // part.step))
+            starts[axis], steps[axis], sizes[axis] = number if most else 0, part.step, most
+        else:
+            numbers = whole.constant(np.arange(most, dtype=np.int64) * part.step)
+            places = whole.emit("add", numbers, counts.value(part.start, ctx.loc))
+            gathered[axis] = whole.emit("clip", places, lo=0, hi=max(room - 1, 0))
+        found.pop(axis, None)
+        if part.count.number is None:
+            found[axis] = counts.value(part.count, ctx.loc)
+    y = x
+    for axis, places in gathered.items():
+        y = whole.emit("gather", y, places, axis=axis)
+        sizes[axis] = y.shape[axis]
+    if not gathered or tuple(sizes) != y.shape:
+        y = whole.emit("slice", y, starts=tuple(starts), steps=tuple(steps), sizes=tuple(sizes))
+    return ctx.with_extents(y, found)
+
+
+def slice_counted(ctx: NodeContext) -> Value | None:
+    """Slice along dimensions with extents, or by numbers of shapes; ``None`` for all others."""
+    x = ctx.input(0)
+    starts, ends = _numbers(ctx, "starts", 1), _numbers(ctx, "ends", 2)
+    axes, steps = _constants(ctx, "axes", 3), _constants(ctx, "steps", 4)
+    if starts is None or ends is None or axes is None or steps is None or ctx.array(x) is not None:
+        return None
+    axes = ctx.axes(axes or tuple(range(len(starts))), len(x.shape))
+    steps = steps or (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        return None
+    counted = any(each.number is None for each in (*starts, *ends)) or any(axis in ctx.extents(x) for axis in axes)
+    if not counted:
+        return None
+    parts = {
+        axis: sliced_part(ctx, ctx.extent_along(x, axis), start, end, step)
+        for axis, start, end, step in zip(axes, starts, ends, steps)
+    }
+    return taken(ctx, x, parts)
+
+
+def _numbers(ctx: NodeContext, name: str, position: int) -> Sequence[Polynomial] | None:
+    if ctx.has(name):
+        return [Polynomial.constant(number) for number in ctx.integers(name)]
+    return ctx.builder.numbers.of(ctx.optional(position))
+
+
+def _constants(ctx: NodeContext, name: str, position: int) -> tuple[int, ...] | None:
+    """Integers that are constant, none where they are left out; ``None`` where a run computes them."""
+    if not ctx.has(name) and ctx.optional(position) is None:
+        return ()
+    found = _numbers(ctx, name, position)
+    known = [each.number for each in found or ()]
+    return None if found is None or None in known else tuple(number for number in known if number is not None)
+
+
+def split_counted(ctx: NodeContext, x: Value, axis: int) -> list[Value] | None:
+    """Split along a dimension with an extent; ``None`` for all others."""
+    counts, count = ctx.builder.counts, ctx.output_count
+    if axis not in ctx.extents(x):
+        return None
+    extent, sizes = ctx.extent_along(x, axis), _numbers(ctx, "split", 1)
+    if sizes is None and (ctx.has("split") or ctx.optional(1) is not None):
+        return None
+    if sizes is None:
+        each = extent.divided(Polynomial.constant(count))
+        if each is None:
+            each = counts.quotient(extent + Polynomial.constant(count - 1), count, ctx.loc)
+        sizes = [each] * count
+    parts, start = [], ZERO
+    for size in sizes:
+        begin = counts.least_of(start, extent, ctx.loc)
+        rest = counts.greatest_of(extent - begin, ZERO, ctx.loc)
+        length = rest if start + size == extent else counts.least_of(size, rest, ctx.loc)
+        parts.append(taken(ctx, x, {axis: Part(begin, 1, length)}))
+        start = start + size
+    return parts
+
+
+# ---------------------------------------------------------------- reshapes
+
+
+def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | None]) -> Value | None:
+    """``x`` in a shape of the extents ``wanted``, at most one of which is what is left over (``None``); ``None`` where
+    they are not known to have the elements of ``x``."""
+    total = ONE
+    for axis in range(len(x.shape)):
+        total = total * ctx.extent_along(x, axis)
+    found = _completed(ctx, total, wanted)
+    if found is None:
+        return None
+    counts = ctx.builder.counts
+    shape = tuple(max(counts.span(each)[1], 0) for each in found)
+    extents = {axis: counts.value(each, ctx.loc) for axis, each in enumerate(found) if each.number is None}
+    try:
+        if prod(shape) != x.type.size:
+            raise ctx.unsupported("other bounds")
+        y = ctx.emit("reshape", x, shape=shape)
+        if {axis: count.name for axis, count in ctx.builder.extents.get(y.name, {}).items()} == {
+            axis: count.name for axis, count in extents.items()
+        }:
+            return y
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE:
+            raise
+    whole = replace(ctx, over_bounds=True)
+    own, axes = ctx.extents(x), tuple(sorted(extents))
+    dense = whole.emit("pack", x, *(own[axis] for axis in sorted(own)), axes=tuple(sorted(own))) if own else x
+    dense = whole.reshape(dense, (x.type.size,))
+    if prod(shape) < x.type.size:
+        dense = whole.emit("slice", dense, starts=(0,), steps=(1,), sizes=(prod(shape),))
+    elif prod(shape) > x.type.size:
+        dense = whole.emit(
+            "pad", dense, before=(0,), after=(prod(shape) - x.type.size,), mode="constant", value=0
+        )  # fmt: skip
+    gaps = any(extent != 1 for extent in shape[: max(axes, default=0)])
+    if not gaps:
+        return ctx.with_extents(whole.emit("reshape", dense, shape=shape), extents)
+    y = whole.emit("unpack", dense, *(extents[axis] for axis in axes), axes=axes, shape=shape)
+    return ctx.with_extents(y, extents)
+
+
+def _completed(
+    ctx: NodeContext, total: Polynomial, wanted: Sequence[Polynomial | None]
+) -> list[Polynomial] | None:
+    """The extents with what is left over; ``None`` where that is not known."""
+    rest = total
+    for each in wanted:
+        if each is not None and each != ONE:
+            divided = rest.divided(each)
+            if divided is None:
+                return None
+            rest = divided
+    if None not in wanted and rest != ONE:
+        return None
+    return [rest if each is None else each for each in wanted]
+
+
+# ---------------------------------------------------------------- repetitions
+
+
+def expand_counted(ctx: NodeContext, x: Value, shape: tuple[int, ...]) -> Value:
+    """``x`` repeated along dimensions of extent 1, as often as a run tells."""
+    numbers = ctx.builder.numbers.of(ctx.input(1)) or ()
+    known = {len(shape) - len(numbers) + n: each for n, each in enumerate(numbers)}
+    shift, own, found = len(shape) - len(x.shape), ctx.extents(x), dict[int, Value]()
+    for axis in range(len(shape)):
+        inner = axis - shift
+        if inner in own:
+            found[axis] = own[inner]
+        elif axis in known and known[axis].number is None and (inner < 0 or x.shape[inner] == 1):
+            found[axis] = ctx.builder.counts.value(known[axis], ctx.loc)
+    fixed = ctx.array(x) is not None
+    if not found or (fixed and all(map(ctx.is_argument, found.values()))):
+        return ctx.emit("expand", x, shape=shape)
+    whole = replace(ctx, over_bounds=True)
+    y = whole.emit("expand", x, shape=shape)
+    if ctx.array(y) is not None:
+        zero = whole.scalar(0, y)
+        for axis, count in found.items():
+            y = whole.emit("where", inside_of(whole, shape, axis, count), y, zero)
+    return ctx.with_extents(y, found)
+
+
+def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | None:
+    """``x`` one after the other along dimensions; ``None`` where no extent depends on a run."""
+    known = ctx.builder.numbers.of(ctx.input(1))
+    if known is None or len(known) != len(x.shape):
+        return None
+    if not ctx.extents(x) and all(each.number is not None for each in known):
+        return None
+    counts, whole, found, y = ctx.builder.counts, replace(ctx, over_bounds=True), dict(ctx.extents(x)), x
+    for axis, each in enumerate(known):
+        if each == ONE:
+            continue
+        extent = ctx.extent_along(x, axis)
+        total = extent * each
+        most = x.shape[axis] * repeats[axis]
+        ctx.guard_constant(most)
+        numbers = whole.constant(np.arange(most, dtype=np.int64))
+        places = whole.emit("mod", numbers, _positive(whole, counts.value(extent, ctx.loc)), fmod=False)
+        y = whole.emit("gather", y, places, axis=axis)
+        if total.number is None:
+            found[axis] = counts.value(total, ctx.loc)
+    return ctx.with_extents(y, found)
+
+
+def _positive(ctx: NodeContext, count: Value) -> Value:
+    return ctx.emit("max", count, ctx.scalar(1, count))
+

@@ -1,0 +1,272 @@
+"""Extents as polynomials: what a model computes of the numbers of its shapes, and the values that hold it in a run.
+
+The numbers that nothing is known of are *atoms*: the arguments that hold extents, what a run finds, and what follows of
+these by a division or a comparison. Equal polynomials have one value, so that extents that are computed on different
+ways are found to be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..ir.graph import Value
+
+if TYPE_CHECKING:
+    from .folding import FoldingBuilder
+
+Monomial = tuple[int, ...]
+"""Numbers of atoms, in order; the empty one is 1."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """The sum of monomials with their coefficients, none of which is 0."""
+
+    terms: tuple[tuple[Monomial, int], ...] = ()
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int]) -> Polynomial:
+        return Polynomial(tuple(sorted((monomial, number) for monomial, number in terms.items() if number)))
+
+    @staticmethod
+    def constant(number: int) -> Polynomial:
+        return Polynomial.of({(): number})
+
+    @property
+    def number(self) -> int | None:
+        """What it is where that is a constant."""
+        if any(monomial for monomial, _ in self.terms):
+            return None
+        return sum(number for _, number in self.terms)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        found = dict(self.terms)
+        for monomial, number in other.terms:
+            found[monomial] = found.get(monomial, 0) + number
+        return Polynomial.of(found)
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        found: dict[Monomial, int] = {}
+        for one, a in self.terms:
+            for two, b in other.terms:
+                monomial = tuple(sorted((*one, *two)))
+                found[monomial] = found.get(monomial, 0) + a * b
+        return Polynomial.of(found)
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + other * Polynomial.constant(-1)
+
+    def divided(self, other: Polynomial) -> Polynomial | None:
+        """The quotient by one term where that leaves no rest."""
+        if len(other.terms) != 1:
+            return Polynomial.constant(1) if self == other and self.terms else None
+        ((atoms, divisor),) = other.terms
+        found: dict[Monomial, int] = {}
+        for monomial, number in self.terms:
+            rest = list(monomial)
+            for atom in atoms:
+                if atom not in rest:
+                    return None
+                rest.remove(atom)
+            if number % divisor:
+                return None
+            found[tuple(rest)] = number // divisor
+        return Polynomial.of(found)
+
+
+@dataclass
+class _Atom:
+    """``value`` holds it in a run; it is from ``least`` to ``most``. ``probed`` is what it is in the second import."""
+
+    value: Value
+    least: int
+    most: int
+    probed: int | None
+
+
+class Counts:
+    """The extents of a graph that is being built."""
+
+    def __init__(self, builder: FoldingBuilder) -> None:
+        self._builder = builder
+        self._atoms: list[_Atom] = []
+        self._known: dict[str, Polynomial] = {}
+        """Of values, by name."""
+        self._values: dict[Polynomial, Value] = {}
+        self._operations: dict[tuple[str, Polynomial, Polynomial], Polynomial] = {}
+
+    def atom(self, value: Value, most: int, least: int = 0, probed: int | None = None) -> Polynomial:
+        """That of a value (i64 without dimensions) that is at most ``most``; a value has one."""
+        found = self._known.get(value.name)
+        if found is not None:
+            return found
+        self._atoms.append(_Atom(value, least, most, probed))
+        made = Polynomial.of({(len(self._atoms) - 1,): 1})
+        self._known[value.name], self._values[made] = made, value
+        return made
+
+    def of(self, value: Value) -> Polynomial | None:
+        """What is known of a value."""
+        array = self._builder.constants.get(value.name)
+        if array is not None and array.size == 1 and value.name not in self._known:
+            return Polynomial.constant(int(array.reshape(())))
+        return self._known.get(value.name)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Values that are called otherwise now."""
+
+        def renamed(value: Value) -> Value:
+            return Value(names.get(value.name, value.name), value.type)
+
+        for atom in self._atoms:
+            atom.value = renamed(atom.value)
+        self._known = {names.get(name, name): known for name, known in self._known.items()}
+        self._values = {known: renamed(value) for known, value in self._values.items()}
+
+    # ---- numbers
+
+    def span(self, polynomial: Polynomial) -> tuple[int, int]:
+        """The least and the greatest number that a polynomial may be, or numbers below and above."""
+        low = high = 0
+        for monomial, number in polynomial.terms:
+            least = number * prod(self._atoms[atom].least for atom in monomial)
+            most = number * prod(self._atoms[atom].most for atom in monomial)
+            low, high = low + min(least, most), high + max(least, most)
+        return low, high
+
+    def at_bounds(self, polynomial: Polynomial) -> int:
+        """What it is where all extents are as large as can be."""
+        return sum(number * prod(self._atoms[atom].most for atom in monomial) for monomial, number in polynomial.terms)
+
+    def probed(self, polynomial: Polynomial) -> int | None:
+        """What it is in the second import; ``None`` where a run finds it."""
+        total = 0
+        for monomial, number in polynomial.terms:
+            for atom in monomial:
+                own = self._atoms[atom].probed
+                if own is None:
+                    return None
+                number *= own
+            total += number
+        return total
+
+    def is_static(self, polynomial: Polynomial) -> bool:
+        """Whether it depends on arguments alone, so that both imports know a number."""
+        return self.probed(polynomial) is not None
+
+    # ---- values
+
+    def value(self, polynomial: Polynomial, loc: str) -> Value:
+        """The value (i64 without dimensions) that holds it."""
+        if polynomial not in self._values:
+            made = self._computed(polynomial, loc)
+            self._values[polynomial] = made
+            if made.name not in self._builder.constants:
+                self._known[made.name] = polynomial
+        return self._values[polynomial]
+
+    def depth(self, *polynomials: Polynomial) -> int:
+        """How deep in regions the deepest of their atoms is."""
+        atoms = {atom for each in polynomials for monomial, _ in each.terms for atom in monomial}
+        return max((self._builder.depth(self._atoms[atom].value) for atom in atoms), default=0)
+
+    def state(self) -> tuple[dict[Polynomial, Value], dict[tuple[str, Polynomial, Polynomial], Polynomial]]:
+        """What there is, to go :meth:`back_to`."""
+        return dict(self._values), dict(self._operations)
+
+    def back_to(
+        self, state: tuple[dict[Polynomial, Value], dict[tuple[str, Polynomial, Polynomial], Polynomial]]
+    ) -> None:
+        """Forgets the values that were computed since."""
+        self._values, self._operations = state
+
+    def _computed(self, polynomial: Polynomial, loc: str) -> Value:
+        with self._builder.at_depth(self.depth(polynomial)):
+            return self._sum(polynomial, loc)
+
+    def _sum(self, polynomial: Polynomial, loc: str) -> Value:
+        parts: list[Value] = []
+        for monomial, number in reversed(polynomial.terms):
+            factors = [self._atoms[atom].value for atom in monomial]
+            if number != 1 or not factors:
+                factors.append(self._constant(number, loc))
+            part = factors[0]
+            for factor in factors[1:]:
+                part = self._emit("mul", part, factor, loc)
+            parts.append(part)
+        total = parts[0] if parts else self._constant(0, loc)
+        for part in parts[1:]:
+            total = self._emit("add", total, part, loc)
+        return total
+
+    def operation(
+        self, op: str, a: Polynomial, b: Polynomial, number: Callable[[int, int], int], loc: str
+    ) -> Polynomial:
+        """What follows of two others by ``op`` of the graph, which ``number`` does for numbers; it grows with ``a``."""
+        if a.number is not None and b.number is not None:
+            return Polynomial.constant(number(a.number, b.number))
+        if (op, a, b) not in self._operations:
+            with self._builder.at_depth(self.depth(a, b)):
+                value = self._emit(op, self.value(a, loc), self.value(b, loc), loc)
+            spans, seconds = self.span(a), self.span(b)
+            corners = [number(one, two) for one in spans for two in seconds if op != "div" or two]
+            probed = [self.probed(each) for each in (a, b)]
+            other = None if probed[0] is None or probed[1] is None else number(probed[0], probed[1])
+            self._operations[op, a, b] = self.atom(value, max(corners), min(corners), other)
+        return self._operations[op, a, b]
+
+    def least_of(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
+        """The lesser of two numbers."""
+        if self.span(a)[1] <= self.span(b)[0]:
+            return a
+        return b if self.span(b)[1] <= self.span(a)[0] else self.operation("min", a, b, min, loc)
+
+    def greatest_of(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
+        """The greater of two numbers."""
+        if self.span(a)[0] >= self.span(b)[1]:
+            return a
+        return b if self.span(b)[0] >= self.span(a)[1] else self.operation("max", a, b, max, loc)
+
+    def quotient(self, a: Polynomial, divisor: int, loc: str) -> Polynomial:
+        """``a // divisor``, rounded down; ``a`` is not negative."""
+        exact = a.divided(Polynomial.constant(divisor))
+        if exact is not None:
+            return exact
+        return self.operation("div", a, Polynomial.constant(divisor), lambda x, y: x // y, loc)
+
+    def wrapped(self, place: Polynomial, extent: Polynomial, loc: str) -> Polynomial:
+        """A place that counts from the end where it is negative."""
+        low, high = self.span(place)
+        if low >= 0:
+            return place
+        if high < 0:
+            return place + extent
+        key = "wrap", place, extent
+        if key not in self._operations:
+            with self._builder.at_depth(self.depth(place, extent)):
+                value, behind = self.value(place, loc), self.value(place + extent, loc)
+                below = self._emit("lt", value, self._constant(0, loc), loc)
+                (made,) = self._builder.emit_whole("where", (below, behind, value), loc=loc, names=[f"{loc}.extent"])
+            probed = self.probed(place)
+            if probed is not None and probed < 0:
+                probed = self.probed(place + extent)
+            least = min(self.span(place + extent)[0], 0)
+            self._operations[key] = self.atom(made, max(high, self.span(extent)[1]), least, probed)
+        return self._operations[key]
+
+    def _emit(self, op: str, a: Value, b: Value, loc: str) -> Value:
+        return self._builder.emit_whole(op, (a, b), loc=loc, names=[f"{loc}.extent"])[0]
+
+    def _constant(self, number: int, loc: str) -> Value:
+        return self._builder.constant(np.asarray(number, np.int64), f"{loc}.extent")
+
+
+def lists_of(known: Sequence[Sequence[Polynomial] | None]) -> list[Sequence[Polynomial]] | None:
+    """The lists, where all are known."""
+    found = [each for each in known if each is not None]
+    return found if len(found) == len(known) else None
