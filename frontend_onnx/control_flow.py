@@ -36,6 +36,7 @@ from .regions import (
 from .scope import Bound, Missing, Results, Site, TensorList
 
 if TYPE_CHECKING:
+    from .folding import FoldingBuilder
     from .walk import Walker
 
 _SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or give both branches the same rank"
@@ -129,8 +130,8 @@ def _check_branches(site: Site, names: Sequence[str], then: Sequence[Value], ore
 class _Loop:
     """A loop that is being built. ``names`` are those of its results: of the last carried values, then of the rows.
 
-    Where ``counted``, the last carried value is the number of passes, which is the extent of rows whose number a run
-    finds; it is none of the results."""
+    ``extent`` is how many passes there are where that is an extent. Where ``counted``, the last carried value is the
+    number of passes, which is the extent of rows whose number a run finds; it is none of the results."""
 
     walker: Walker
     site: Site
@@ -140,6 +141,7 @@ class _Loop:
     count: Value | None = None
     going: Value | None = None
     counted: bool = False
+    extent: Value | None = None
     number: Value = field(init=False)
     formals: list[Value] = field(init=False)
 
@@ -194,7 +196,7 @@ class _Loop:
             if n < len(self.formals) and self.formals[n].name in builder.extents:
                 builder.extents[value.name] = builder.extents[self.formals[n].name]
         for n, value in zip(stacked, made[len(changed) :]):
-            extents = self._row_extents(rows[n])
+            extents = self._row_extents(rows[n]) | ({} if self.extent is None else {0: self.extent})
             if extents:
                 builder.extents[value.name] = extents
         outputs = list(self.carried)
@@ -251,6 +253,8 @@ class _Loop:
     def _rows(self, position: int, condition: Value | None) -> int | None:
         """How many rows there are, which is known where the number of passes is, or where the model says so; ``None``
         where a run finds it, up to the limit."""
+        if self.extent is not None:
+            return self.limit
         if self.limit is not None and self.count is None and self.going is None and condition is None:
             return self.limit
         outputs = list(self.site.node.output)
@@ -338,16 +342,19 @@ class Scanned:
     row_axes: Sequence[int]
     rows_backward: Sequence[int]
     count: int
+    extent: Value | None = None
+    """The passes of a run, at most ``count``."""
 
 
 def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
     """A Scan of many elements."""
-    loop = _Loop(walker, site, scanned.states, list(site.node.output), scanned.count)
+    names, extent = list(site.node.output), scanned.extent
+    loop = _Loop(walker, site, scanned.states, names, scanned.count, extent, extent=extent)
     graph = site.attributes["body"].g
 
     def walk() -> list[Value | Missing]:
         elements = [
-            _element(walker, site, loop.number, value, axis % len(value.shape), scanned.count if back else 0)
+            _element(walker, site, loop.number, value, axis % len(value.shape), scanned if back else None)
             for value, axis, back in zip(scanned.sequences, scanned.axes, scanned.backward)
         ]
         return tensors_of(walk_body(walker, site, graph, [*loop.arguments(), *elements], {}))
@@ -359,28 +366,46 @@ def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
     states, rows = made[: len(scanned.states)], made[len(scanned.states) :]
     return [
         *states,
-        *(_placed(walker, site, row, axis % len(row.shape), bool(back))
+        *(_placed(walker, site, row, axis % len(row.shape), scanned if back else None)
           for row, axis, back in zip(rows, scanned.row_axes, scanned.rows_backward)),
     ]  # fmt: skip
 
 
-def _element(walker: Walker, site: Site, number: Value, value: Value, axis: int, count: int) -> Value:
-    """Element ``number`` of a sequence; ``count - 1 - number`` where that is not 0."""
-    builder = walker.builder
-    if count:
-        last = builder.constant(np.asarray(count - 1, np.int64), f"{site.loc}.last")
-        (number,) = builder.emit("sub", [last, number], loc=site.loc)
-    return builder.emit("gather", [value, number], {"axis": axis}, loc=site.loc)[0]
+def _element(walker: Walker, site: Site, number: Value, value: Value, axis: int, backward: Scanned | None) -> Value:
+    """Element ``number`` of a sequence, counted from its end where it is scanned ``backward``."""
+    builder, loc = walker.builder, site.loc
+    if backward is not None:
+        (number,) = builder.emit_whole("sub", [_last(builder, backward, loc), number], loc=loc, names=[f"{loc}{MARK}"])
+    found = {d if d < axis else d - 1: count for d, count in builder.extents_of(value, loc).items() if d != axis}
+    (made,) = builder.emit_whole("gather", [value, number], {"axis": axis}, loc=loc)
+    if found:
+        builder.extents[made.name] = found
+    return made
 
 
-def _placed(walker: Walker, site: Site, rows: Value, axis: int, back: bool) -> Value:
+def _last(builder: FoldingBuilder, scanned: Scanned, loc: str) -> Value:
+    """The number of the last pass."""
+    if scanned.extent is None:
+        return builder.constant(np.asarray(scanned.count - 1, np.int64), f"{loc}.last")
+    one = builder.constant(np.asarray(1, np.int64), f"{loc}{MARK}")
+    return builder.emit_whole("sub", [scanned.extent, one], loc=loc, names=[f"{loc}{MARK}"])[0]
+
+
+def _placed(walker: Walker, site: Site, rows: Value, axis: int, backward: Scanned | None) -> Value:
     """Rows in the order and along the axis that a Scan gives them."""
-    builder, rank = walker.builder, len(rows.shape)
-    if back and rows.type.size:
+    builder, rank, loc = walker.builder, len(rows.shape), site.loc
+    if backward is not None and rows.type.size and backward.extent is not None:
+        numbers = builder.constant(np.arange(rows.shape[0], dtype=np.int64), f"{loc}{MARK}")
+        names, found = [f"{loc}{MARK}"], builder.extents[rows.name]
+        (places,) = builder.emit_whole("sub", [_last(builder, backward, loc), numbers], loc=loc, names=names)
+        (places,) = builder.emit_whole("clip", [places], {"lo": 0, "hi": rows.shape[0] - 1}, loc=loc, names=names)
+        (rows,) = builder.emit_whole("gather", [rows, places], {"axis": 0}, loc=loc, names=names)
+        builder.extents[rows.name] = found
+    elif backward is not None and rows.type.size:
         starts = (rows.shape[0] - 1, *(0,) * (rank - 1))
         attrs = {"starts": starts, "steps": (-1, *(1,) * (rank - 1)), "sizes": rows.shape}
-        (rows,) = builder.emit("slice", [rows], attrs, loc=site.loc)
+        (rows,) = builder.emit("slice", [rows], attrs, loc=loc)
     if axis == 0:
         return rows
     perm = (*range(1, axis + 1), 0, *range(axis + 1, rank))
-    return builder.emit("transpose", [rows], {"perm": perm}, loc=site.loc)[0]
+    return builder.emit("transpose", [rows], {"perm": perm}, loc=loc)[0]

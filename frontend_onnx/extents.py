@@ -260,6 +260,17 @@ def _over_batch(site: Site) -> Sequence[Extents]:
     return [site.extents(0) for _ in site.types]
 
 
+def _sample(site: Site) -> Sequence[Extents]:
+    """Images of the batch and their channels, and points of each image."""
+    x, points = site.extents(0), site.extents(1)
+    last = len(site.operand(0).shape) - 1
+    site.constant_over(0, range(1, last), "reads between elements along")
+    site.constant_over(1, (2,), "reads at points of")
+    batch = site.same(0, [x.get(0), points.get(0)])
+    found = {0: batch, 1: points.get(1), 2: x.get(last)}
+    return [{axis: count for axis, count in found.items() if count is not None}]
+
+
 def _string_concat(site: Site) -> Sequence[Extents]:
     """Both operands have as many strings, or one has a single one."""
     several = [position for position in (0, 1) if site.operand(position).shape[0] != 1]
@@ -379,7 +390,9 @@ RULES: Mapping[str, Rule] = {
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
     "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,
     "string_match": _over_batch, "string_split": _over_batch, "top_k": _top_k, "nonzero": _nonzero,
-    "suppress": _suppress, "lstm": _recurrent(2), "gru": _recurrent(1), "rnn": _recurrent(1),
+    "trees": _over_batch, "square_distance": _over_batch, "count_ngrams": _over_batch, "sample": _sample,
+    "couple_probabilities": _over_batch, "suppress": _suppress,
+    "lstm": _recurrent(2), "gru": _recurrent(1), "rnn": _recurrent(1),
 }  # fmt: skip
 """By operator; pointwise ones have one rule for all."""
 

@@ -170,12 +170,13 @@ class _Walk:
         if self.probe is None or not isinstance(result, Value) or result.name not in builder.constants:
             return result
         value = builder.numbers.in_run(result, target)
-        extents = builder.extents_of(value, target)
-        if not extents or not value.type.size:
+        extents = builder.extents_of(value, target) if value.type.size else {}
+        if (value is not result or extents) and result.name == target:  # the output is another value now
+            kept = Value(builder.names.fresh(f"{target}.const"), result.type)
+            builder.rename(0, {target: kept.name})
+            value = kept if value is result else value
+        if not extents:
             return value
-        if value.name == target:  # the output is another value now
-            value = Value(builder.names.fresh(f"{target}.const"), value.type)
-            builder.rename(0, {target: value.name})
         made = value
         for axis, count in extents.items():
             numbers = np.arange(value.shape[axis]).reshape(-1, *[1] * (len(value.shape) - axis - 1))

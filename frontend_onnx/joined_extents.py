@@ -67,8 +67,9 @@ def windows(site: Site) -> Sequence[Extents]:
     extent becomes what the border is."""
     x, pads = site.operand(0), ints(site.attrs, "pad")
     site.fixed(*range(1, len(site.operands)))
-    site.constant_over(0, (1,), "works along")
     pooled = site.op == "pool"
+    if not pooled:
+        site.constant_over(0, (1,), "works along")
     kernel = ints(site.attrs, "kernel") if pooled else site.operand(1).shape[2:]
     stride, dilation = ints(site.attrs, "stride"), ints(site.attrs, "dilation")
     found = dict(site.extents(0))

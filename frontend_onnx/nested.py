@@ -152,7 +152,10 @@ def scan(walker: Walker, site: Site) -> Results:
     if len(counts) != 1:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"sequences have the lengths {sorted(counts)}", loc=site.loc)
     (count,) = counts
-    scanned = Scanned(states, sequences, axes, backward, out_axes, out_backward, count)
+    extent = _passes(walker, site, sequences, axes)
+    scanned = Scanned(states, sequences, axes, backward, out_axes, out_backward, count, extent)
+    if extent is not None:
+        return runtime_scan(walker, site, scanned)
     if count * count_nodes(site.attributes["body"].g) > MAX_UNROLLED:
         try:
             return runtime_scan(walker, site, scanned)
@@ -162,6 +165,16 @@ def scan(walker: Walker, site: Site) -> Results:
     finals, stacked = _scan_steps(walker, site, states, sequences, axes, backward, count)
     ordered = [column[::-1] if back else column for column, back in zip(stacked, out_backward)]
     return [*finals, *(_stack(walker, site, column, axis) for column, axis in zip(ordered, out_axes))]
+
+
+def _passes(walker: Walker, site: Site, sequences: Sequence[Value], axes: Sequence[int]) -> Value | None:
+    """The extent of sequences along the axes that are scanned, where only a run knows it."""
+    found = [
+        walker.builder.extents_of(value, site.loc).get(axis % len(value.shape)) for value, axis in zip(sequences, axes)
+    ]
+    if len({count and count.name for count in found}) > 1:
+        raise unsupported(site, "sequences of different extents")
+    return found[0]
 
 
 def sequence_map(walker: Walker, site: Site) -> Results:

@@ -102,7 +102,7 @@ class Probe:
                 self._check_shape(value, other.shape, extents, probed, node.loc)
             if twin.op == node.op:
                 for name, attr in node.attrs.items():
-                    if name not in (*_SHAPES, *BODIES.get(node.op, ())) and twin.attrs.get(name) != attr:
+                    if name not in (*_SHAPES, *_elsewhere(node)) and twin.attrs.get(name) != attr:
                         raise depends(f"{name} of {node.op}", node.loc)
 
     def check_outputs(self, values: Sequence[Value], probed: Sequence[Value]) -> None:
@@ -149,6 +149,12 @@ MARK = ".extent"
 
 def _named(one: Value, other: Value | None) -> bool:
     return other is not None and one.name == other.name
+
+
+def _elsewhere(node: Node) -> tuple[str, ...]:
+    """Attributes that are compared by what is in them, and the limit of a loop that ends with an extent before."""
+    ends = ("limit",) if node.op == "loop" and node.inputs[0] is not None else ()
+    return (*BODIES.get(node.op, ()), *ends)
 
 
 _SHAPES = frozenset({"shape", "sizes"})

@@ -375,6 +375,7 @@ def _pack(site: _Site) -> Sequence[Needed | None]:
 RULES: Mapping[str, Rule] = {
     "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": _concat, "pad": _pad,
     "gather": _gather, "matmul": _matmul, "weight_matmul": _rows(1), "conv": _windows, "pool": _windows,
+    "trees": _images, "square_distance": _images,
     "conv_transpose": _images, "col2im": _images, "fft": _images, "reduce": _reduce, "arg_reduce": _reduce,
     "softmax": _along("axis"), "log_softmax": _along("axis"), "int_softmax": _along("axis"),
     "normalize": _along("axes"), "rms_normalize": _along("axes"), "int_normalize": _along("axes"),

@@ -16,7 +16,6 @@ from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import Range, import_model
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
-from onnx import TensorProto
 
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.graphs import Operand, checked_import, model, value
@@ -95,7 +94,18 @@ class Case:
 
 
 X: tuple[Dims, Fill] = (("n", "s", 3), normal)
-I64 = TensorProto.INT64
+
+
+
+def _step() -> onnx.GraphProto:
+    """A decaying sum."""
+    nodes = [
+        make("Mul", ["state", "half"], ["less"]), make("Add", ["less", "x"], ["next"]), make("Neg", ["next"], ["r"]),
+    ]  # fmt: skip
+    half = onnx.numpy_helper.from_array(np.float32(0.5), "half")
+    inputs = [value("state", [1, 3]), value("x", [1, 3])]
+    return onnx.helper.make_graph(nodes, "step", inputs, [value("next", [1, 3]), value("r", [1, 3])], [half])
+
 
 CASES: Mapping[str, Case] = {
     "gather": Case([make("Gather", ["a", "b"], ["y"], axis=1)], [X, ((4,), places("s"))]),
@@ -222,6 +232,22 @@ CASES: Mapping[str, Case] = {
     "a mean by the length": Case(
         [make("Shape", ["a"], ["t"], start=1, end=2), make("Cast", ["t"], ["f"], to=1), make("Sqrt", ["f"], ["r"]),
          make("Div", ["a", "r"], ["y"])], [X],
+    ),
+    "shape": Case([make("Shape", ["a"], ["y"])], [X]),
+    "size": Case([make("Size", ["a"], ["n"]), make("Add", ["n", "n"], ["y"])], [X]),
+    "scan over time": Case(
+        [make("Scan", ["h", "a"], ["last", "y"], body=_step(), num_scan_inputs=1, scan_input_axes=[1],
+              scan_output_axes=[1])],
+        [((1, "s", 3), normal)], {"h": np.zeros((1, 3), np.float32)}, ("last", "y"),
+    ),
+    "scan backwards": Case(
+        [make("Scan", ["h", "a"], ["last", "y"], body=_step(), num_scan_inputs=1, scan_input_directions=[1],
+              scan_output_directions=[1])],
+        [(("s", 1, 3), normal)], {"h": np.zeros((1, 3), np.float32)}, ("last", "y"),
+    ),
+    "channels pooled": Case([make("MaxPool", ["a"], ["y"], kernel_shape=[2])], [((2, "n", 6), normal)]),
+    "grid": Case(
+        [make("GridSample", ["a", "b"], ["y"])], [(("n", 2, 3, 4), normal), (("n", 2, 5, 2), normal)],
     ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
