@@ -274,9 +274,17 @@ class _Loop:
         return self.walker.builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{row.name}.rows")
 
 
-def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound]) -> Results:
-    """A Loop whose trip count or condition is known at run time, or whose passes are many."""
+def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_going: bool = False) -> Results:
+    """A Loop whose trip count or condition is known at run time, or whose passes are many. The body ``keeps_going``
+    where it gives the condition back that it is given."""
     count, start = (*site.inputs[:2], None, None)[:2]
+    passes_of_run = walker.builder.numbers.of(count) if count is not None else None
+    extent, bound = None, None
+    if count is not None and passes_of_run is not None and passes_of_run[0].number is None:
+        bound = walker.builder.counts.span(passes_of_run[0])[1]
+        count = walker.builder.numbers.in_run(count, site.loc)
+        if keeps_going and (start is None or flag(walker, start)):
+            extent = count = walker.builder.counts.value(passes_of_run[0], site.loc)
     limit = None if count is None else integer(walker, count)
     going = flag(walker, start) if start is not None else True
     for value, dtype, what in ((count, DType.I64, "trip count"), (start, DType.BOOL, "condition")):
@@ -287,13 +295,14 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound]) -> Result
     graph, states = site.attributes["body"].g, _tensors(carried)
     rows_of = list(site.node.output[len(carried) :])
     given = [walker.builder.most[name] for name in rows_of if name in walker.builder.most]
+    given += [] if bound is None else [bound]
     trips, most = limit, min([*given, *([] if limit is None else [limit])], default=None)
-    counted = bool(rows_of) and most is not None and 0 < most < _MAX_ROWS
+    counted = extent is None and bool(rows_of) and most is not None and 0 < most < _MAX_ROWS
     passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
     names = [*names_in_form(carried, site.node.output), *("" for _ in passes), *rows_of]
     loop = _Loop(
         walker, site, [*states, *passes], names, most, count if trips is None else None,
-        start if going is None else None, counted,
+        start if going is None else None, counted, extent,
     )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
 

@@ -16,6 +16,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from .context import NodeContext
 from .counts import Polynomial
+from .joined_extents import repitched
 from .places import inside_of
 
 ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
@@ -79,7 +80,17 @@ def taken(ctx: NodeContext, x: Value, parts: Mapping[int, Part]) -> Value:
         sizes[axis] = y.shape[axis]
     if not gathered or tuple(sizes) != y.shape:
         y = whole.emit("slice", y, starts=tuple(starts), steps=tuple(steps), sizes=tuple(sizes))
-    return ctx.with_extents(y, found)
+    return ctx.with_extents(_kept_in_run(whole, y, found), found)
+
+
+def _kept_in_run(whole: NodeContext, y: Value, extents: Mapping[int, Value]) -> Value:
+    """``y``, which is no constant where it has extents."""
+    if whole.array(y) is None:
+        return y
+    zero, shape = whole.scalar(0, y), y.shape
+    for axis, count in extents.items():
+        y = whole.emit("where", inside_of(whole, shape, axis, count), y, zero)
+    return y
 
 
 def slice_counted(ctx: NodeContext) -> Value | None:
@@ -87,20 +98,28 @@ def slice_counted(ctx: NodeContext) -> Value | None:
     x = ctx.input(0)
     starts, ends = _numbers(ctx, "starts", 1), _numbers(ctx, "ends", 2)
     axes, steps = _constants(ctx, "axes", 3), _constants(ctx, "steps", 4)
-    if starts is None or ends is None or axes is None or steps is None or ctx.array(x) is not None:
+    if starts is None or ends is None or axes is None or steps is None:
         return None
     axes = ctx.axes(axes or tuple(range(len(starts))), len(x.shape))
     steps = steps or (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         return None
     counted = any(each.number is None for each in (*starts, *ends)) or any(axis in ctx.extents(x) for axis in axes)
-    if not counted:
+    if not counted or (ctx.array(x) is not None and _is_first_part(ctx, starts, ends)):
         return None
     parts = {
         axis: sliced_part(ctx, ctx.extent_along(x, axis), start, end, step)
         for axis, start, end, step in zip(axes, starts, ends, steps)
     }
     return taken(ctx, x, parts)
+
+
+def _is_first_part(ctx: NodeContext, starts: Sequence[Polynomial], ends: Sequence[Polynomial]) -> bool:
+    """Whether a constant is cut at arguments: its part is a constant, too."""
+    arguments = [end for end in ends if end.number is None]
+    return all(start.number is not None for start in starts) and all(
+        ctx.is_argument(ctx.builder.counts.value(end, ctx.loc)) for end in arguments
+    )
 
 
 def _numbers(ctx: NodeContext, name: str, position: int) -> Sequence[Polynomial] | None:
@@ -167,21 +186,7 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
     except CcmlError as problem:
         if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE:
             raise
-    whole = replace(ctx, over_bounds=True)
-    own, axes = ctx.extents(x), tuple(sorted(extents))
-    dense = whole.emit("pack", x, *(own[axis] for axis in sorted(own)), axes=tuple(sorted(own))) if own else x
-    dense = whole.reshape(dense, (x.type.size,))
-    if prod(shape) < x.type.size:
-        dense = whole.emit("slice", dense, starts=(0,), steps=(1,), sizes=(prod(shape),))
-    elif prod(shape) > x.type.size:
-        dense = whole.emit(
-            "pad", dense, before=(0,), after=(prod(shape) - x.type.size,), mode="constant", value=0
-        )  # fmt: skip
-    gaps = any(extent != 1 for extent in shape[: max(axes, default=0)])
-    if not gaps:
-        return ctx.with_extents(whole.emit("reshape", dense, shape=shape), extents)
-    y = whole.emit("unpack", dense, *(extents[axis] for axis in axes), axes=axes, shape=shape)
-    return ctx.with_extents(y, extents)
+    return ctx.with_extents(repitched(replace(ctx, over_bounds=True).emit, x, ctx.extents(x), shape, extents), extents)
 
 
 def _completed(
@@ -219,11 +224,37 @@ def expand_counted(ctx: NodeContext, x: Value, shape: tuple[int, ...]) -> Value:
         return ctx.emit("expand", x, shape=shape)
     whole = replace(ctx, over_bounds=True)
     y = whole.emit("expand", x, shape=shape)
-    if ctx.array(y) is not None:
-        zero = whole.scalar(0, y)
-        for axis, count in found.items():
-            y = whole.emit("where", inside_of(whole, shape, axis, count), y, zero)
-    return ctx.with_extents(y, found)
+    return ctx.with_extents(_kept_in_run(whole, y, found), found)
+
+
+def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
+    """A border of a number whose size behind the end, where it may also be negative, is one of shapes that depends on a
+    run; ``None`` for others."""
+    known, axes = ctx.builder.numbers.of(ctx.optional(1)), _constants(ctx, "axes", 3)
+    value = ctx.array(ctx.optional(2)) if ctx.optional(2) is not None else np.zeros(1)
+    if known is None or axes is None or value is None or value.size != 1:
+        return None
+    if ctx.string("mode", "constant") != "constant":
+        return None
+    axes = ctx.axes(axes or tuple(range(len(x.shape))), len(x.shape))
+    before, after = known[: len(axes)], known[len(axes) :]
+    if all(each.number is not None for each in known) or any(each.number is None for each in before):
+        return None
+    counts, whole, found, y = ctx.builder.counts, replace(ctx, over_bounds=True), dict(ctx.extents(x)), x
+    fill = float(value.reshape(())) if x.dtype.is_float else int(value.reshape(()))
+    low, high = [0] * len(x.shape), [0] * len(x.shape)
+    for axis, first, last in zip(axes, before, after):
+        total = ctx.extent_along(x, axis) + first + last
+        if (first.number or 0) < 0:
+            return None
+        if axis in found:
+            y = whole.emit("where", inside_of(whole, y.shape, axis, found.pop(axis)), y, whole.scalar(fill, y))
+        low[axis] = first.number or 0
+        high[axis] = max(counts.span(total)[1] - x.shape[axis] - low[axis], 0)
+        if total.number is None:
+            found[axis] = counts.value(total, ctx.loc)
+    y = whole.emit("pad", y, before=tuple(low), after=tuple(high), mode="constant", value=fill)
+    return ctx.with_extents(_kept_in_run(whole, y, found), found)
 
 
 def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | None:

@@ -7,8 +7,9 @@ ways are found to be the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -62,21 +63,28 @@ class Polynomial:
         return self + other * Polynomial.constant(-1)
 
     def divided(self, other: Polynomial) -> Polynomial | None:
-        """The quotient by one term where that leaves no rest."""
-        if len(other.terms) != 1:
-            return Polynomial.constant(1) if self == other and self.terms else None
-        ((atoms, divisor),) = other.terms
-        found: dict[Monomial, int] = {}
-        for monomial, number in self.terms:
-            rest = list(monomial)
+        """The quotient where that leaves no rest: long division by the leading terms."""
+        if not other.terms:
+            return None
+        rest, found = self, Polynomial()
+        (atoms, divisor) = max(other.terms, key=_order)
+        while rest.terms:
+            (leading, number) = max(rest.terms, key=_order)
+            left = list(leading)
             for atom in atoms:
-                if atom not in rest:
+                if atom not in left:
                     return None
-                rest.remove(atom)
+                left.remove(atom)
             if number % divisor:
                 return None
-            found[tuple(rest)] = number // divisor
-        return Polynomial.of(found)
+            part = Polynomial.of({tuple(left): number // divisor})
+            found, rest = found + part, rest - part * other
+        return found
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
+    """By degree, then by atoms: an order that multiplication keeps."""
+    return len(term[0]), term[0]
 
 
 @dataclass
@@ -158,6 +166,26 @@ class Counts:
     def is_static(self, polynomial: Polynomial) -> bool:
         """Whether it depends on arguments alone, so that both imports know a number."""
         return self.probed(polynomial) is not None
+
+    def factored(self, total: Polynomial, bounds: Sequence[int]) -> Iterator[list[Polynomial]]:
+        """The ways to write one term as a product of as many as there are ``bounds``, each of which is at most that."""
+        if len(bounds) == 1:
+            if self.at_bounds(total) == bounds[0]:
+                yield [total]
+            return
+        if len(total.terms) != 1:
+            return
+        ((atoms, number),) = total.terms
+        for size in range(len(atoms) + 1):
+            for chosen in dict.fromkeys(combinations(atoms, size)):
+                most = prod(self._atoms[atom].most for atom in chosen)
+                factor = bounds[0] // most if most else 0
+                if not factor or factor * most != bounds[0] or number % factor:
+                    continue
+                first = Polynomial.of({tuple(chosen): factor})
+                rest = total.divided(first)
+                if rest is not None:
+                    yield from ([first, *others] for others in self.factored(rest, bounds[1:]))
 
     # ---- values
 

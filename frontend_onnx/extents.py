@@ -165,6 +165,15 @@ def _reshape(site: Site) -> Sequence[Extents]:
     return [found]
 
 
+def keeps_places(site: Site) -> bool:
+    """Whether a reshape leaves elements at the pitch of the bounds."""
+    try:
+        _reshape(site)
+    except CcmlError:
+        return False
+    return True
+
+
 def _transpose(site: Site) -> Sequence[Extents]:
     extents = site.extents(0)
     return [{new: extents[old] for new, old in enumerate(ints(site.attrs, "perm")) if old in extents}]

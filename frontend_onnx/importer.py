@@ -66,7 +66,7 @@ def import_model(
         return finish(walk.builder, name or model.graph.name or "model", walk.inputs, results, extents)
     taken = {value.name for value in model.graph.input}
     check_ranges(ranges, taken)
-    arguments = [Argument.of(key, extent, number) for number, (key, extent) in enumerate(ranges.items())]
+    arguments = Argument.all_of(ranges)
     probing = fixed | {a.value.name: a.probed for a in arguments}
     probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments)
     probe = Probe(dict(named_nodes(probed.builder.nodes)), probed.builder.constants, probed.builder.extents)

@@ -4,7 +4,7 @@ become others where an operand has extents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ import numpy as np
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.attributes import flag, integer, ints, number, text
+from .counts import Counts, Polynomial
 
 if TYPE_CHECKING:
     from .extents import Extents, Site
@@ -104,8 +105,8 @@ def _border(site: Site, axis: int) -> float:
 
 def replaced_by_others(site: Site, names: Names) -> Value | None:
     """The result, made by other nodes, of means and normalizations over dimensions with extents, of averages over the
-    end of one, of borders that continue one, and of tensors put together of which others than the last have one;
-    ``None`` for everything else."""
+    end of one, of borders that continue one, of reshapes that move elements, and of tensors put together of which
+    others than the last have one; ``None`` for everything else."""
     if site.op == "reduce" and text(site.attrs, "kind") == "mean":
         return _mean(site, names)
     if site.op in ("normalize", "rms_normalize") and any(axis in site.extents(0) for axis in ints(site.attrs, "axes")):
@@ -114,11 +115,93 @@ def replaced_by_others(site: Site, names: Names) -> Value | None:
         return _average(site, names)
     if site.op == "pad" and text(site.attrs, "mode") != "constant":
         return _continued(site, names)
+    if site.op == "reshape":
+        return _apart(site, names)
     if site.op == "concat":
         axis = integer(site.attrs, "axis")
         if any(axis in site.extents(position) for position in range(len(site.operands) - 1)):
             return _closed_up(site, axis, names)
     return None
+
+
+Emit = Callable[..., Value]
+"""Emits a node over whole tensors: operator, operands, attributes."""
+
+
+def repitched(emit: Emit, x: Value, own: Extents, shape: tuple[int, ...], extents: Extents) -> Value:
+    """The elements within the extents of ``x`` in the same order within those of another shape: one behind the other,
+    and apart again."""
+    rows: tuple[int, ...] = (x.type.size,)
+    dense = emit("pack", x, *(own[axis] for axis in sorted(own)), axes=tuple(sorted(own))) if own else x
+    dense = dense if dense.shape == rows else emit("reshape", dense, shape=rows)
+    room = prod(shape)
+    if room < x.type.size:
+        dense = emit("slice", dense, starts=(0,), steps=(1,), sizes=(room,))
+    elif room > x.type.size:
+        dense = emit("pad", dense, before=(0,), after=(room - x.type.size,), mode="constant", value=0)
+    axes = tuple(sorted(extents))
+    if all(extent == 1 for extent in shape[: max(axes, default=0)]):
+        return emit("reshape", dense, shape=shape)
+    return emit("unpack", dense, *(extents[axis] for axis in axes), axes=axes, shape=shape)
+
+
+def _apart(site: Site, names: Names) -> Value | None:
+    """A reshape that merges dimensions with extents with others, or splits them; ``None`` where elements can keep their
+    places, or it is not known how the extents are split."""
+    from .extents import keeps_places
+
+    x, shape, builder = site.operand(0), site.types[0].shape, site.builder
+    if keeps_places(site):
+        return None
+    found = split_extents([_along(site, axis) for axis in range(len(x.shape))], x.shape, shape, builder.counts)
+    if found is None:
+        return None
+    extents = {axis: builder.counts.value(each, site.loc) for axis, each in enumerate(found) if each.number is None}
+    made = repitched(lambda op, *values, **attrs: site.emit(op, *values, **attrs), x, site.extents(0), shape, extents)
+    (result,) = builder.emit_whole("reshape", [made], {"shape": shape}, loc=site.loc, names=names)
+    builder.extents[result.name] = extents
+    return result
+
+
+def _along(site: Site, axis: int) -> Polynomial:
+    count = site.extents(0).get(axis)
+    return Polynomial.constant(site.operand(0).shape[axis]) if count is None else site.builder.polynomial(count)
+
+
+def split_extents(
+    known: Sequence[Polynomial], bounds: Sequence[int], shape: Sequence[int], counts: Counts
+) -> list[Polynomial] | None:
+    """The extents of a ``shape`` to which one of ``bounds`` with ``known`` extents is reshaped, run by run of
+    dimensions of equal products; ``None`` where a run could be split in several ways."""
+    found = [Polynomial.constant(extent) for extent in shape]
+    for outer, inner in _runs(bounds, shape):
+        total = Polynomial.constant(1)
+        for axis in outer:
+            total = total * known[axis]
+        if total.number is not None:
+            continue
+        ways = list(counts.factored(total, [shape[axis] for axis in inner]))
+        if len(ways) != 1:
+            return None
+        for axis, each in zip(inner, ways[0]):
+            found[axis] = each
+    return found
+
+
+def _runs(one: Sequence[int], two: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Shortest runs of dimensions other than 1 with equal products: of two shapes of as many elements."""
+    rest = [[axis for axis, extent in enumerate(shape) if extent != 1] for shape in (one, two)]
+    if prod(one) != prod(two) or 0 in one:
+        return
+    while any(rest):
+        run: tuple[list[int], list[int]] = ([], [])
+        sizes = [1, 1]
+        while not run[0] or not run[1] or sizes[0] != sizes[1]:
+            side = int(sizes[1] < sizes[0]) if rest[0] and rest[1] else int(not rest[0])
+            axis = rest[side].pop(0)
+            run[side].append(axis)
+            sizes[side] *= (one, two)[side][axis]
+        yield run
 
 
 def _mean(site: Site, names: Names) -> Value | None:

@@ -74,8 +74,8 @@ def loop(walker: Walker, site: Site) -> Results:
     count = None if limit is None else integer(walker, limit)
     start = site.inputs[1] if len(site.inputs) > 1 else None
     going = True if start is None else flag(walker, start)
-    if going is None or (limit is not None and count is None):
-        return runtime_loop(walker, site, carried)
+    if going is None or (limit is not None and (count is None or walker.builder.numbers.depends(limit))):
+        return runtime_loop(walker, site, carried, _keeps_going(graph))
     few = max(MAX_UNROLLED // count_nodes(graph), 1)
     if walker.unrollable.get(site.loc, count is None or count <= few or not _keeps_going(graph)):
         unrolled = _tried(walker, lambda: _unrolled(walker, site, carried, going, count, few))
@@ -83,7 +83,7 @@ def loop(walker: Walker, site: Site) -> Results:
         if unrolled is not None:
             return unrolled
     try:
-        return runtime_loop(walker, site, carried)
+        return runtime_loop(walker, site, carried, _keeps_going(graph))
     except CcmlError as problem:
         if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or isinstance(problem, LimitError):
             raise

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
-from .counted_movement import expand_counted, reshape_counted, slice_counted, split_counted, tile_counted
+from .counted_movement import expand_counted, pad_counted, reshape_counted, slice_counted, split_counted, tile_counted
 from .counts import Polynomial
 from .runtime_movement import pad_anywhere, slice_anywhere
 
@@ -195,6 +195,9 @@ def pad(ctx: NodeContext) -> Sequence[Value]:
     mode = ctx.string("mode", "constant")
     if mode not in ("constant", "reflect", "edge", "wrap"):
         raise ctx.invalid(f"mode is {mode}")
+    counted = pad_counted(ctx, x)
+    if counted is not None:
+        return [counted]
     if ctx.opset >= 11 and ctx.runtime(1, 2, 3):
         return pad_anywhere(ctx, mode)
     amounts = ctx.parameter("pads", 1)

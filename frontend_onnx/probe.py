@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import count, zip_longest
 
 import numpy as np
 
@@ -29,12 +29,18 @@ class Argument:
     probed: int
 
     @staticmethod
-    def of(name: str, range_: Range, number: int) -> Argument:
-        """Equal bounds have different extents in the second import, by the ``number`` of the argument. None is 1:
-        operators whose extents are 1 may be imported as others."""
-        probed = range_.most - 1 - number
-        probed = probed if probed > 1 else range_.most + 1 + number
-        return Argument(Value(name, TensorType(DType.I64, ())), range_, probed)
+    def all_of(ranges: Mapping[str, Range]) -> list[Argument]:
+        """Each has another extent in the second import. None is 1: operators whose extents are 1 may be imported as
+        others."""
+        found: list[Argument] = []
+        taken: set[int] = set()
+        for name, range_ in ranges.items():
+            smaller = (extent for extent in range(range_.most - 1, 1, -1) if extent not in taken)
+            larger = (extent for extent in count(range_.most + 1) if extent not in taken and extent > 1)
+            probed = next(smaller, None) or next(larger)
+            taken.add(probed)
+            found.append(Argument(Value(name, TensorType(DType.I64, ())), range_, probed))
+        return found
 
 
 @dataclass
