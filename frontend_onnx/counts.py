@@ -107,6 +107,7 @@ class Counts:
         """Of values, by name."""
         self._values: dict[Polynomial, Value] = {}
         self._operations: dict[tuple[str, Polynomial, Polynomial], Polynomial] = {}
+        self._orders: dict[Polynomial, tuple[Polynomial, ...]] = {}
 
     def atom(self, value: Value, most: int, least: int = 0, probed: int | None = None) -> Polynomial:
         """That of a value (i64 without dimensions) that is at most ``most``; a value has one."""
@@ -186,6 +187,15 @@ class Counts:
                 rest = total.divided(first)
                 if rest is not None:
                     yield from ([first, *others] for others in self.factored(rest, bounds[1:]))
+
+    def note_order(self, total: Polynomial, factors: Sequence[Polynomial]) -> None:
+        """Says of which extents a product is, from the outermost on."""
+        self._orders[total] = tuple(factors)
+
+    def is_order(self, total: Polynomial, factors: Sequence[Polynomial]) -> bool:
+        """Whether an extent that depends on arguments alone was last made as this product. The second import, at other
+        extents, tells whether it is."""
+        return self.is_static(total) and self._orders.get(total) == tuple(factors)
 
     # ---- values
 

@@ -54,8 +54,7 @@ class FoldingBuilder(GraphBuilder):
 
     def __init__(self, stored: int = 0, probe: Probe | None = None, arguments: Sequence[Argument] = ()) -> None:
         """``stored`` is how many bytes of tensors the model holds; ``probe`` knows what depends on ranged extents,
-        which are the ``arguments`` of both imports of a model. Where there are any, dimensions are not merged if that
-        can be avoided."""
+        which are the ``arguments`` of both imports of a model."""
         super().__init__(infer_types, NameSupply())
         self._dequantized: dict[str, Node] = {}
         self._budget = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * stored
@@ -150,7 +149,7 @@ class FoldingBuilder(GraphBuilder):
 
     @property
     def ranged(self) -> bool:
-        """Whether extents are arguments."""
+        """Whether extents are arguments: dimensions are not merged then where that can be avoided."""
         return bool(self.arguments)
 
     @property

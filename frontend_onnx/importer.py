@@ -170,7 +170,11 @@ class _Walk:
         if self.probe is None or not isinstance(result, Value) or result.name not in builder.constants:
             return result
         value = builder.numbers.in_run(result, target)
-        extents = builder.extents_of(value, target) if value.type.size else {}
+        extents = builder.extents_of(value, target)
+        if not value.type.size:
+            if extents:
+                builder.extents[value.name] = extents
+            return value
         if (value is not result or extents) and result.name == target:  # the output is another value now
             kept = Value(builder.names.fresh(f"{target}.const"), result.type)
             builder.rename(0, {target: kept.name})

@@ -180,7 +180,11 @@ def split_extents(
             total = total * known[axis]
         if total.number is not None:
             continue
+        if len(inner) == 1:
+            counts.note_order(total, [known[axis] for axis in outer])
         ways = list(counts.factored(total, [shape[axis] for axis in inner]))
+        if len(ways) > 1:  # what was put together comes apart in that order
+            ways = [way for way in ways if counts.is_order(total, way)]
         if len(ways) != 1:
             return None
         for axis, each in zip(inner, ways[0]):

@@ -8,6 +8,7 @@ What cannot be expanded, or would make too many nodes, is control flow at run ti
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,12 +54,30 @@ def call(
 
 def branch(walker: Walker, site: Site) -> Results:
     """The branch of ``If`` that a constant condition chooses; both where it is computed at run time."""
-    condition = flag(walker, site.inputs[0])
+    given_condition = site.inputs[0]
+    if given_condition is not None and walker.builder.numbers.depends(given_condition):
+        return _branch_by_extent(walker, site, given_condition)
+    condition = flag(walker, given_condition)
     if condition is None:
         return runtime_branch(walker, site)
     graph = site.attributes["then_branch" if condition else "else_branch"].g
     names = {g.name: walker.name(site.scope, o) for g, o in zip(graph.output, site.node.output) if o}
     return walk_body(walker, site, graph, (), names)
+
+
+def _branch_by_extent(walker: Walker, site: Site, condition: Value) -> Results:
+    """Both branches where the extent of a ranged dimension decides."""
+    tested = walker.builder.numbers.in_run(condition, site.loc)
+    refused = unsupported(
+        site, "a condition that depends on the extent of a ranged dimension",
+        "let the range hold extents of one branch only, or fix the dimension with --dim NAME=N",
+    )  # fmt: skip
+    if tested.name in walker.builder.constants:
+        raise refused
+    try:
+        return runtime_branch(walker, replace(site, inputs=(tested,)))
+    except CcmlError as problem:
+        raise refused from problem
 
 
 def loop(walker: Walker, site: Site) -> Results:

@@ -67,6 +67,10 @@ def flatten(ctx: NodeContext) -> Sequence[Value]:
 def squeeze(ctx: NodeContext) -> Sequence[Value]:
     x, axes = ctx.input(0), ctx.parameter("axes", 1)
     if axes is None:
+        for axis in ctx.extents(x):
+            if ctx.builder.counts.span(ctx.extent_along(x, axis))[0] <= 1 < x.shape[axis]:
+                reason = f"which dimensions are left out depends on the extent of dimension {axis}"
+                raise ctx.unsupported(reason, hint="name the axes, or let the range begin at 2")
         axes = tuple(axis for axis, extent in enumerate(x.shape) if extent == 1)
     axes = ctx.axes(axes, len(x.shape))
     if any(x.shape[axis] != 1 for axis in axes):

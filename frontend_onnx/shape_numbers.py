@@ -90,6 +90,8 @@ class ShapeNumbers:
             found = None if rule is None else rule(self._counts, known, attrs, loc)
         if found is not None and len(found) == result.type.size:
             self._lists[result.name] = tuple(found)
+        elif known is not None and op in COMPARISONS and _is_decided(self._counts, known):
+            return
         elif result.name in self._builder.constants and any(map(self.depends, operands)):
             self._made[result.name] = op, tuple(operands), attrs
 
@@ -195,6 +197,22 @@ def _reduce(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs,
     for entry in known[0]:
         total = total * entry if kind == "prod" else total + entry
     return [total]
+
+
+COMPARISONS = ("eq", "lt", "le", "gt", "ge")
+
+
+def _is_decided(counts: Counts, known: Sequence[Sequence[Polynomial]]) -> bool:
+    """Whether comparisons have the same results whatever the extents are."""
+    size = max(map(len, known))
+    if any(len(each) not in (1, size) for each in known):
+        return False
+    for place in range(size):
+        one, two = (each[place if len(each) == size else 0] for each in known)
+        low, high = counts.span(one - two)
+        if low <= 0 <= high and low != high:
+            return False
+    return True
 
 
 _RULES: Mapping[str, Rule] = {

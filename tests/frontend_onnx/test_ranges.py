@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+import onnx
 import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
@@ -13,9 +14,10 @@ from ccml.frontend_onnx import Range, import_model
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.verification.c_model import CModel
-from onnx import TensorProto, helper
+from onnx import helper
 
 from tests.frontend_onnx.compiled import onnxruntime
+from tests.frontend_onnx.exported_models import EXPORTED
 from tests.frontend_onnx.graphs import Operand, checked_import, model, value
 from tests.frontend_onnx.ranged_models import RANGED, Ranged, make
 from tests.tools import needs
@@ -26,9 +28,12 @@ def extents(case: Ranged) -> Iterator[dict[str, int]]:
     return (dict(zip(case.ranges, numbers)) for numbers in product(*ranges))
 
 
-@pytest.mark.parametrize("name", RANGED)
+MODELS = {**RANGED, **EXPORTED}
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_every_extent(name: str) -> None:
-    case = RANGED[name]()
+    case = MODELS[name]()
     compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
     rng = np.random.default_rng(0)
     for numbers in extents(case):
@@ -41,9 +46,9 @@ def test_every_extent(name: str) -> None:
 
 
 @needs("gcc")
-@pytest.mark.parametrize("name", ["cnn", "encoder", "gru"])
+@pytest.mark.parametrize("name", ["cnn", "encoder", "gru", "decoder with past", "experts"])
 def test_c(name: str) -> None:
-    case = RANGED[name]()
+    case = MODELS[name]()
     machine = host_machine()
     compiled = CModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), machine), machine, "gcc")
     rng = np.random.default_rng(0)
@@ -115,15 +120,21 @@ def test_extents_out_of_range() -> None:
     assert caught.value.kind is ErrorCode.BAD_INPUT
 
 
-STEP = helper.make_graph(
-    [make("Add", ["a", "a"], ["b"]), make("Identity", ["c"], ["d"])], "step",
-    [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL), value("a", [])],
-    [value("d", [], TensorProto.BOOL), value("b", [])],
-)  # fmt: skip
+def _choice() -> list[onnx.NodeProto]:
+    """One row is squeezed."""
+    unknown = onnx.TypeProto()
+    then = [make("Squeeze", ["x", "first"], ["t"])]
+    squeezed = helper.make_graph(then, "then", [], [helper.make_value_info("t", unknown)])
+    kept = helper.make_graph([make("Identity", ["x"], ["e"])], "else", [], [helper.make_value_info("e", unknown)])
+    return [
+        make("Shape", ["x"], ["s"], end=1), make("Equal", ["s", "one"], ["c"]),
+        make("If", ["c"], ["y"], then_branch=squeezed, else_branch=kept),
+    ]  # fmt: skip
+
+
 REFUSED = {
     "element": ([make("Gather", ["x", "some"], ["y"], axis=0)], {"some": np.array(3)}, "takes a part of"),
-    "passes": ([make("Shape", ["x"], ["s"], end=1), make("Squeeze", ["s"], ["n"]),
-                make("Loop", ["n", "", "one"], ["y"], body=STEP)], {"one": np.float32(1)}, "depends on the extent"),
+    "branch": (_choice(), {"one": np.array([1]), "first": np.array([0])}, "a condition that depends on the extent"),
 }  # fmt: skip
 
 
@@ -135,6 +146,13 @@ def test_what_depends_on_an_extent_otherwise_is_refused(name: str) -> None:
         import_model(proto, dims={"n": Range(1, 6)})
     assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE and caught.value.hint is not None
     assert reason in caught.value.reason
+
+
+def test_an_extent_that_is_never_1_decides() -> None:
+    constants = {"one": np.array([1]), "first": np.array([0])}
+    proto = model(_choice(), [value("x", ["n", 4])], ["y"], constants)
+    graph = import_model(proto, dims={"n": Range(2, 6)})
+    assert graph.outputs[0].shape == (6, 4) and not any(node.op == "if" for node in graph.nodes)
 
 
 @pytest.mark.parametrize("wrong", [Range(-1, 4), Range(5, 4), Range(0, 0)])

@@ -1,0 +1,210 @@
+"""Models with open dimensions as exporters write them: with the shape arithmetic of what they were traced from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from ccml.frontend_onnx import Range
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.frontend_onnx.graphs import Operand, model, value
+from tests.frontend_onnx.ranged_models import Ranged, make
+
+I64 = TensorProto.INT64
+END = 2**62
+
+
+def _weights(*shape: int) -> np.ndarray:
+    return (np.random.default_rng(shape).standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+
+
+def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def numbers(**named: int | list[int]) -> dict[str, Operand]:
+    """Constants (i64): single numbers and lists."""
+    return {name: np.array(number) for name, number in named.items()}
+
+
+def decoder_with_past() -> Ranged:
+    """As GPT-2: linear layers on rows of all tokens, positions behind the cache, a part of a causal mask."""
+    width = 8
+    nodes = [
+        make("Shape", ["ids"], ["s"]), make("Gather", ["s", "zero"], ["B"]), make("Gather", ["s", "one"], ["S"]),
+        make("Shape", ["past_k"], ["ps"]), make("Slice", ["ps", "l2", "l3"], ["P1"]),
+        make("Squeeze", ["P1", "l0"], ["P"]),
+        make("Add", ["P", "S"], ["T"]), make("Range", ["P", "T", "one"], ["pos"]),
+        make("Unsqueeze", ["pos", "l0"], ["pu"]),
+        make("Gather", ["wte", "ids"], ["e"]), make("Gather", ["wpe", "pu"], ["pe"]), make("Add", ["e", "pe"], ["x"]),
+        make("Reshape", ["x", "rows"], ["xf"]), make("Gemm", ["xf", "w", "b"], ["f"]),
+        make("Unsqueeze", ["B", "l0"], ["Bu"]),
+        make("Unsqueeze", ["S", "l0"], ["Su"]), make("Concat", ["Bu", "Su", "wide"], ["so"], axis=0),
+        make("Reshape", ["f", "so"], ["qkv"]), make("Split", ["qkv"], ["q", "k", "v"], axis=2, num_outputs=3),
+        *(make("Reshape", [n, "heads"], [f"{n}r"]) for n in "qkv"),
+        *(make("Transpose", [f"{n}r"], [f"{n}t"], perm=[0, 2, 1, 3]) for n in "qkv"),
+        make("Concat", ["past_k", "kt"], ["now_k"], axis=2), make("Concat", ["past_v", "vt"], ["now_v"], axis=2),
+        make("Transpose", ["now_k"], ["kT"], perm=[0, 1, 3, 2]), make("MatMul", ["qt", "kT"], ["a0"]),
+        make("Shape", ["now_k"], ["ks"]), make("Slice", ["ks", "l2", "l3"], ["K"]), make("Sub", ["K", "Su"], ["from"]),
+        make("Slice", ["mask", "from", "K", "l2"], ["m2"]), make("Slice", ["m2", "l0", "K", "l3"], ["m3"]),
+        make("Where", ["m3", "a0", "never"], ["a1"]), make("Softmax", ["a1"], ["a2"], axis=-1),
+        make("MatMul", ["a2", "now_v"], ["c0"]), make("Transpose", ["c0"], ["c1"], perm=[0, 2, 1, 3]),
+        make("Reshape", ["c1", "join"], ["y"]), make("Gather", ["y", "end"], ["last"], axis=1),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "wte": _weights(20, width), "wpe": _weights(32, width), "w": _weights(width, 3 * width),
+        "b": _weights(3 * width),
+        "mask": np.tril(np.ones((1, 1, 32, 32), bool)), "never": np.float32(-1e9),
+        **numbers(zero=0, one=1, end=-1, l0=[0], l2=[2], l3=[3], rows=[-1, width], wide=[3 * width], heads=[0, 0, 2, 4],
+                  join=[0, 0, width]),
+    }  # fmt: skip
+    past = ["B", 2, "P", 4]
+    inputs = [value("ids", ["B", "S"], I64), value("past_k", past), value("past_v", past)]
+    proto = model(nodes, inputs, ["y", "now_k", "now_v", "last"], constants)
+
+    def arrays(n: Mapping[str, int], rng: np.random.Generator) -> dict[str, np.ndarray]:
+        cache = {name: _normal(rng, n["B"], 2, n["P"], 4) for name in ("past_k", "past_v")}
+        return {"ids": rng.integers(0, 20, (n["B"], n["S"])), **cache}
+
+    return Ranged(proto, {"B": Range(1, 2), "S": Range(1, 4), "P": Range(0, 5)}, arrays)
+
+
+def chunks() -> Ranged:
+    """A sequence is filled up to whole chunks of 4, and cut again."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Gather", ["s", "one"], ["L"]), make("Add", ["L", "three"], ["more"]),
+        make("Div", ["more", "four"], ["n"]), make("Mul", ["n", "four"], ["all"]), make("Sub", ["all", "L"], ["lack"]),
+        make("Unsqueeze", ["lack", "l0"], ["lu"]), make("Concat", ["before", "lu", "l0"], ["pads"], axis=0),
+        make("Pad", ["x", "pads"], ["xp"]), make("Unsqueeze", ["n", "l0"], ["nu"]),
+        make("Concat", ["l1", "nu", "four6"], ["sh"], axis=0), make("Reshape", ["xp", "sh"], ["c"]),
+        make("ReduceMean", ["c", "l2"], ["m"]), make("Sub", ["c", "m"], ["d"]), make("Reshape", ["d", "back"], ["f"]),
+        make("Unsqueeze", ["L", "l0"], ["Lu"]), make("Slice", ["f", "l0", "Lu", "l1"], ["y"]),
+    ]  # fmt: skip
+    constants = numbers(
+        one=1, three=3, four=4, l0=[0], l1=[1], l2=[2], before=[0] * 4, four6=[4, 6], back=[1, -1, 6]
+    )  # fmt: skip
+    proto = model(nodes, [value("x", [1, "L", 6])], ["y"], constants)
+    return Ranged(proto, {"L": Range(1, 9)}, lambda n, rng: {"x": _normal(rng, 1, n["L"], 6)})
+
+
+def relative_shift() -> Ranged:
+    """Transformer-XL's: a column of zeros, and rows that are one longer than they are."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Gather", ["s", "i2"], ["t"]), make("Gather", ["s", "i3"], ["u"]),
+        make("Pad", ["x", "pads"], ["p"]), make("Add", ["u", "l1"], ["u1"]),
+        make("Concat", ["l1", "l2", "u1", "t"], ["sh"], axis=0), make("Reshape", ["p", "sh"], ["r"]),
+        make("Slice", ["r", "l1", "end", "l2"], ["c"]), make("Reshape", ["c", "s"], ["y"]),
+    ]  # fmt: skip
+    constants = numbers(i2=[2], i3=[3], l1=[1], l2=[2], end=[END], pads=[0, 0, 0, 1, 0, 0, 0, 0])
+    proto = model(nodes, [value("x", [1, 2, "t", "u"])], ["y"], constants)
+    return Ranged(
+        proto, {"t": Range(1, 4), "u": Range(1, 5)}, lambda n, rng: {"x": _normal(rng, 1, 2, n["t"], n["u"])}
+    )
+
+
+def messages() -> Ranged:
+    """A layer of a graph network: messages along edges, their means at the nodes."""
+    zeros = numpy_helper.from_array(np.zeros(1, np.float32))
+    nodes = [
+        make("Gather", ["e", "zero"], ["from"]), make("Gather", ["e", "one"], ["to"]),
+        make("MatMul", ["x", "w"], ["h"]),
+        make("Gather", ["h", "from"], ["m"]), make("Unsqueeze", ["to", "l1"], ["tu"]), make("Shape", ["m"], ["ms"]),
+        make("Expand", ["tu", "ms"], ["at"]), make("Shape", ["h"], ["hs"]),
+        make("ConstantOfShape", ["hs"], ["z"], value=zeros),
+        make("ScatterElements", ["z", "at", "m"], ["sum"], reduction="add"), make("Mul", ["m", "nothing"], ["mz"]),
+        make("Exp", ["mz"], ["ones"]), make("ScatterElements", ["z", "at", "ones"], ["count"], reduction="add"),
+        make("Max", ["count", "f1"], ["d"]), make("Div", ["sum", "d"], ["y"]),
+        make("ReduceMax", ["y", "l0"], ["pooled"], keepdims=0),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "w": _weights(5, 6), "nothing": np.float32(0), "f1": np.float32(1), **numbers(zero=0, one=1, l0=[0], l1=[1]),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["n", 5]), value("e", [2, "m"], I64)], ["y", "pooled"], constants)
+
+    def arrays(n: Mapping[str, int], rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"x": _normal(rng, n["n"], 5), "e": rng.integers(0, n["n"], (2, n["m"]))}
+
+    return Ranged(proto, {"n": Range(1, 5), "m": Range(1, 7)}, arrays)
+
+
+def experts() -> Ranged:
+    """Tokens go to the expert that a gate chooses: the rows of each are picked, and added at their places."""
+    nodes = [
+        make("MatMul", ["x", "gate"], ["g"]), make("Softmax", ["g"], ["p"], axis=-1),
+        make("TopK", ["p", "l1"], ["weight", "expert"], axis=-1), make("Mul", ["x", "nothing"], ["sum0"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "gate": _weights(6, 3), "nothing": np.float32(0), **numbers(l1=[1], zero=0, last=[-1]),
+    }  # fmt: skip
+    for n in range(3):
+        constants |= {f"e{n}": np.array(n), f"w{n}": _weights(6, 6 + n)[:, :6]}
+        nodes += [
+            make("Equal", ["expert", f"e{n}"], [f"mine{n}"]), make("NonZero", [f"mine{n}"], [f"places{n}"]),
+            make("Gather", [f"places{n}", "zero"], [f"r{n}"]), make("Gather", ["x", f"r{n}"], [f"x{n}"]),
+            make("MatMul", [f"x{n}", f"w{n}"], [f"h{n}"]), make("Gather", ["weight", f"r{n}"], [f"s{n}"]),
+            make("Mul", [f"h{n}", f"s{n}"], [f"o{n}"]), make("Unsqueeze", [f"r{n}", "last"], [f"ru{n}"]),
+            make("ScatterND", [f"sum{n}", f"ru{n}", f"o{n}"], [f"sum{n + 1}"], reduction="add"),
+        ]  # fmt: skip
+    nodes.append(make("Add", ["x", "sum3"], ["y"]))
+    proto = model(nodes, [value("x", ["t", 6])], ["y"], constants)
+    return Ranged(proto, {"t": Range(1, 5)}, lambda n, rng: {"x": _normal(rng, n["t"], 6)})
+
+
+def filtered() -> Ranged:
+    """A filter that goes along a sequence by a Loop as long as that is."""
+    inner = [
+        make("Identity", ["c"], ["co"]), make("Gather", ["z", "i"], ["zi"]), make("MatMul", ["F", "s"], ["sp"]),
+        make("Sub", ["zi", "sp"], ["e"]), make("Mul", ["e", "K"], ["u"]), make("Add", ["sp", "u"], ["sn"]),
+        make("Identity", ["sn"], ["row"]),
+    ]  # fmt: skip
+    body = helper.make_graph(
+        inner, "step", [value("i", [], I64), value("c", [], TensorProto.BOOL), value("s", [2])],
+        [value("co", [], TensorProto.BOOL), value("sn", [2]), value("row", [2])],
+    )  # fmt: skip
+    nodes = [
+        make("Shape", ["z"], ["shape"]), make("Gather", ["shape", "zero"], ["n"]),
+        make("Loop", ["n", "", "s0"], ["last", "y"], body=body),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "F": np.array([[1, 0.1], [0, 1]], np.float32), "K": np.float32(0.3), "s0": np.zeros(2, np.float32),
+        "zero": np.array(0),
+    }  # fmt: skip
+    proto = model(nodes, [value("z", ["t", 2])], ["last", "y"], constants)
+    return Ranged(proto, {"t": Range(1, 6)}, lambda n, rng: {"z": _normal(rng, n["t"], 2)})
+
+
+def einsums() -> Ranged:
+    nodes = [
+        make("Einsum", ["x", "w"], ["q"], equation="bsd,dhk->bhsk"),
+        make("Einsum", ["q", "q"], ["a"], equation="bhsk,bhtk->bhst"), make("Softmax", ["a"], ["p"], axis=-1),
+        make("Einsum", ["p", "q"], ["o"], equation="bhst,bhtk->bshk"),
+        make("Einsum", ["o", "v"], ["y"], equation="bshk,hkd->bsd"),
+    ]  # fmt: skip
+    proto = model(nodes, [value("x", ["b", "s", 6])], ["y"], {"w": _weights(6, 2, 3), "v": _weights(2, 3, 6)})
+    return Ranged(
+        proto, {"b": Range(1, 2), "s": Range(1, 5)}, lambda n, rng: {"x": _normal(rng, n["b"], n["s"], 6)}
+    )
+
+
+def frames() -> Ranged:
+    """Windows of a signal, gathered by places that are computed."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Gather", ["s", "zero"], ["L"]), make("Sub", ["L", "four"], ["room"]),
+        make("Div", ["room", "two"], ["steps"]), make("Add", ["steps", "one"], ["n"]),
+        make("Range", ["zero", "n", "one"], ["r"]), make("Mul", ["r", "two"], ["at"]),
+        make("Unsqueeze", ["at", "l1"], ["au"]),
+        make("Add", ["au", "window"], ["places"]), make("Gather", ["x", "places"], ["f"]),
+        make("MatMul", ["f", "w"], ["y"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "window": np.arange(4), "w": _weights(4, 3), **numbers(zero=0, one=1, two=2, four=4, l1=[1]),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["L"])], ["y"], constants)
+    return Ranged(proto, {"L": Range(4, 11)}, lambda n, rng: {"x": _normal(rng, n["L"])})
+
+
+EXPORTED = {
+    "decoder with past": decoder_with_past, "chunks": chunks, "relative shift": relative_shift, "messages": messages,
+    "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
+}  # fmt: skip
