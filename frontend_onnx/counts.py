@@ -107,6 +107,8 @@ class Counts:
         """Of values, by name."""
         self._values: dict[Polynomial, Value] = {}
         self._operations: dict[tuple[str, Polynomial, Polynomial], Polynomial] = {}
+        self._quotients: dict[int, tuple[Polynomial, int]] = {}
+        """Of atoms that are quotients, rounded down: what is divided, and by what."""
         self._orders: dict[Polynomial, tuple[Polynomial, ...]] = {}
 
     def atom(self, value: Value, most: int, least: int = 0, probed: int | None = None) -> Polynomial:
@@ -260,22 +262,40 @@ class Counts:
 
     def least_of(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
         """The lesser of two numbers."""
-        if self.span(a)[1] <= self.span(b)[0]:
+        if self._is_at_most(a, b):
             return a
-        return b if self.span(b)[1] <= self.span(a)[0] else self.operation("min", a, b, min, loc)
+        return b if self._is_at_most(b, a) else self.operation("min", a, b, min, loc)
 
     def greatest_of(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
         """The greater of two numbers."""
-        if self.span(a)[0] >= self.span(b)[1]:
+        if self._is_at_most(b, a):
             return a
-        return b if self.span(b)[0] >= self.span(a)[1] else self.operation("max", a, b, max, loc)
+        return b if self._is_at_most(a, b) else self.operation("max", a, b, max, loc)
+
+    def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
+        """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d."""
+        rest = a - b
+        for monomial, number in rest.terms:
+            if len(monomial) != 1 or monomial[0] not in self._quotients:
+                continue
+            operand, divisor = self._quotients[monomial[0]]
+            if number % divisor:
+                continue
+            factor = number // divisor
+            over = Polynomial.constant(-factor * (divisor - 1) if factor < 0 else 0)
+            rest = rest - Polynomial.of({monomial: number}) + operand * Polynomial.constant(factor) + over
+        return self.span(rest)[1] <= 0
 
     def quotient(self, a: Polynomial, divisor: int, loc: str) -> Polynomial:
         """``a // divisor``, rounded down; ``a`` is not negative."""
         exact = a.divided(Polynomial.constant(divisor))
         if exact is not None:
             return exact
-        return self.operation("div", a, Polynomial.constant(divisor), lambda x, y: x // y, loc)
+        found = self.operation("div", a, Polynomial.constant(divisor), lambda x, y: x // y, loc)
+        for monomial, _ in found.terms:
+            if monomial:
+                self._quotients[monomial[0]] = a, divisor
+        return found
 
     def wrapped(self, place: Polynomial, extent: Polynomial, loc: str) -> Polynomial:
         """A place that counts from the end where it is negative."""

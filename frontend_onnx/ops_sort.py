@@ -11,7 +11,8 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
-from .places import arange, check_size, flattened, strides
+from .extents import greatest, least
+from .places import arange, check_size, flattened, inside_of, strides
 
 
 def top_k(ctx: NodeContext) -> Sequence[Value]:
@@ -52,14 +53,16 @@ def _first_of_all(ctx: NodeContext, x: Value, axis: int) -> Sequence[Value]:
     given = ctx.input(1)
     if given.type.size != 1:
         raise ctx.invalid(f"k has {given.type.size} elements, not one")
-    whole = replace(ctx, inputs=(x, ctx.constant(np.full(given.shape, x.shape[axis], np.int64))))
-    count = ctx.emit("clip", ctx.reshape(given, ()), lo=0, hi=x.shape[axis])
-    if axis in ctx.extents(x):
-        count = ctx.emit("min", count, ctx.extents(x)[axis])
-    results = top_k(whole)
-    for value in results:
-        ctx.builder.extents[value.name] = {**ctx.builder.extents.get(value.name, {}), axis: count}
-    return results
+    whole = replace(ctx, over_bounds=True)
+    count = whole.emit("clip", whole.reshape(given, ()), lo=0, hi=x.shape[axis])
+    within, data = ctx.extents(x).get(axis), x
+    if within is not None:
+        count = whole.emit("min", count, within)
+        last = least(x.dtype) if ctx.integer("largest", 1) else greatest(x.dtype)
+        data = whole.emit("where", inside_of(whole, x.shape, axis, within), x, whole.scalar(last, x))
+    k = whole.constant(np.full(given.shape, x.shape[axis], np.int64))
+    results = top_k(replace(whole, inputs=(data, k)))
+    return [ctx.with_extents(value, {**ctx.extents(x), axis: count}) for value in results]
 
 
 def reverse_sequence(ctx: NodeContext) -> Sequence[Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import onnx
 from ccml.frontend_onnx import Range
 from onnx import TensorProto, helper, numpy_helper
 
@@ -204,7 +205,90 @@ def frames() -> Ranged:
     return Ranged(proto, {"L": Range(4, 11)}, lambda n, rng: {"x": _normal(rng, n["L"])})
 
 
+def windows() -> Ranged:
+    """Attention within whole windows of 2; what is left over at the end is cut off."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Gather", ["s", "zero"], ["B"]), make("Gather", ["s", "one"], ["S"]),
+        make("Div", ["S", "two"], ["h"]), make("Mul", ["h", "two"], ["S2"]), make("Unsqueeze", ["S2", "l0"], ["end"]),
+        make("Slice", ["x", "l0", "end", "l1"], ["xc"]), make("Unsqueeze", ["B", "l0"], ["Bu"]),
+        make("Unsqueeze", ["h", "l0"], ["hu"]), make("Concat", ["Bu", "hu", "l2", "l4"], ["sh"], axis=0),
+        make("Reshape", ["xc", "sh"], ["w"]), make("Transpose", ["w"], ["wt"], perm=[0, 1, 3, 2]),
+        make("MatMul", ["w", "wt"], ["a"]), make("Softmax", ["a"], ["p"], axis=-1), make("MatMul", ["p", "w"], ["o"]),
+        make("Concat", ["Bu", "rest", "l4"], ["back"], axis=0), make("Reshape", ["o", "back"], ["y"]),
+    ]  # fmt: skip
+    constants = numbers(zero=0, one=1, two=2, l0=[0], l1=[1], l2=[2], l4=[4], rest=[-1])
+    proto = model(nodes, [value("x", ["b", "s", 4])], ["y"], constants)
+    return Ranged(
+        proto, {"b": Range(1, 3), "s": Range(2, 7)}, lambda n, rng: {"x": _normal(rng, n["b"], n["s"], 4)}
+    )
+
+
+def best_boxes() -> Ranged:
+    """Boxes of images are suppressed; of those of the first image the best two."""
+    nodes = [
+        make("Sigmoid", ["b"], ["boxes"]),
+        make("NonMaxSuppression", ["boxes", "s", "four", "half", "fifth"], ["chosen"]),
+        make("Gather", ["chosen", "zero"], ["image"], axis=1), make("Equal", ["image", "zero"], ["first"]),
+        make("Compress", ["chosen", "first"], ["own"], axis=0), make("GatherND", ["s", "own"], ["v"]),
+        make("Shape", ["v"], ["vs"]), make("Min", ["vs", "l2"], ["k"]), make("TopK", ["v", "k"], ["scores", "at"]),
+        make("Gather", ["own", "at"], ["top"]), make("Slice", ["top", "l1", "l3", "l1"], ["y"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "half": np.float32(0.5), "fifth": np.float32(0.2), **numbers(zero=0, four=[4], l1=[1], l2=[2], l3=[3]),
+    }  # fmt: skip
+    proto = model(nodes, [value("b", ["n", "m", 4]), value("s", ["n", 2, "m"])], ["y", "scores"], constants)
+
+    def arrays(n: Mapping[str, int], rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"b": _normal(rng, n["n"], n["m"], 4), "s": rng.random((n["n"], 2, n["m"])).astype(np.float32)}
+
+    return Ranged(proto, {"n": Range(1, 2), "m": Range(1, 6)}, arrays)
+
+
+def tree() -> Ranged:
+    """A tree with a missing value, as scikit-learn's exporter writes it."""
+    node = make(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, nodes_treeids=[0] * 5,
+        nodes_nodeids=[0, 1, 2, 3, 4], nodes_featureids=[0, 1, 0, 0, 0], nodes_values=[0.1, -0.2, 0.0, 0.0, 0.0],
+        nodes_modes=["BRANCH_LEQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF"], nodes_truenodeids=[1, 3, 0, 0, 0],
+        nodes_falsenodeids=[2, 4, 0, 0, 0], nodes_missing_value_tracks_true=[1, 0, 0, 0, 0], target_treeids=[0] * 3,
+        target_nodeids=[2, 3, 4], target_ids=[0] * 3, target_weights=[1.0, 2.0, 3.0],
+    )  # fmt: skip
+    proto = model([node], [value("x", ["b", 3])], ["y"], domains={"ai.onnx.ml": 3})
+
+    def arrays(n: Mapping[str, int], rng: np.random.Generator) -> dict[str, np.ndarray]:
+        x = _normal(rng, n["b"], 3)
+        x[0, 0] = np.nan
+        return {"x": x}
+
+    return Ranged(proto, {"b": Range(1, 5)}, arrays)
+
+
+def branches() -> Ranged:
+    """Extents that are merged in both branches, and behind them; elements that one branch finds."""
+
+    def branch(nodes: list[onnx.NodeProto], result: str) -> onnx.GraphProto:
+        return helper.make_graph(nodes, "branch", [], [helper.make_value_info(result, onnx.TypeProto())])
+
+    merged = branch([make("Reshape", ["x", "row"], ["t0"]), make("Neg", ["t0"], ["t"])], "t")
+    doubled = branch([make("Add", ["x", "x"], ["e0"]), make("Reshape", ["e0", "row"], ["e"])], "e")
+    found = branch(
+        [make("Greater", ["x", "zero"], ["g"]), make("NonZero", ["g"], ["nz"]), make("Transpose", ["nz"], ["at"]),
+         make("GatherND", ["x", "at"], ["f"])], "f",
+    )  # fmt: skip
+    whole = branch([make("Reshape", ["x", "row"], ["w"])], "w")
+    nodes = [
+        make("ReduceSum", ["x"], ["sum"], keepdims=0), make("Greater", ["sum", "zero"], ["c"]),
+        make("If", ["c"], ["b"], then_branch=merged, else_branch=doubled), make("Reshape", ["x", "row"], ["r"]),
+        make("Add", ["b", "r"], ["y"]), make("If", ["c"], ["p"], then_branch=found, else_branch=whole),
+        make("Concat", ["p", "y"], ["z"], axis=0),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {"zero": np.float32(0), **numbers(row=[-1])}
+    proto = model(nodes, [value("x", ["n", "s"])], ["y", "p", "z"], constants)
+    return Ranged(proto, {"n": Range(1, 3), "s": Range(1, 4)}, lambda n, rng: {"x": _normal(rng, n["n"], n["s"])})
+
+
 EXPORTED = {
     "decoder with past": decoder_with_past, "chunks": chunks, "relative shift": relative_shift, "messages": messages,
     "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
+    "windows": windows, "best boxes": best_boxes, "branches": branches, "tree": tree,
 }  # fmt: skip
