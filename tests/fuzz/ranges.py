@@ -187,6 +187,41 @@ class _Graph:
         axis = self.between(0, len(x.shape))
         return self.add("Unsqueeze", [x.name, self.whole(axis)], (*x.shape[:axis], 1, *x.shape[axis:]))
 
+    def ranged_axis(self, x: _Tensor) -> int | None:
+        axes = [axis for axis, extent in enumerate(x.shape) if isinstance(extent, str)]
+        return axes[self.between(0, len(axes) - 1)] if axes else None
+
+    def cut(self, x: _Tensor) -> _Tensor | None:
+        """A part of an axis with an extent, of at least one element."""
+        axis = self.ranged_axis(x)
+        if axis is None:
+            return None
+        far, count = 2**40, self.between(1, 4)
+        kinds = ((0, count, 1), (-count, far, 1), (0, far, 2), (-1, -far, -1))
+        start, end, step = kinds[self.between(0, len(kinds) - 1)]
+        operands = [x.name, *(self.whole(number) for number in (start, end, axis, step))]
+        extent = x.shape[axis] if step < 0 else f"part{len(self.nodes)}"
+        return self.add("Slice", operands, x.with_extent(axis, extent))
+
+    def picked(self, x: _Tensor) -> _Tensor | None:
+        """The first and the last element along an axis with an extent."""
+        axis = self.ranged_axis(x)
+        if axis is None:
+            return None
+        return self.add("Gather", [x.name, self.whole(0, -1)], x.with_extent(axis, 2), axis=axis)
+
+    def merged(self, x: _Tensor) -> _Tensor | None:
+        """Two neighbouring axes as one; those behind them are fixed."""
+        axis = self.between(0, max(len(x.shape) - 2, 0))
+        behind = x.shape[axis + 2 :]
+        if len(x.shape) < 2 or any(isinstance(extent, str) for extent in behind):
+            return None
+        shape = self.whole(*[0] * axis, -1, *(int(extent) for extent in behind))
+        pair = x.shape[axis : axis + 2]
+        fixed = [extent for extent in pair if isinstance(extent, int)]
+        extent = fixed[0] * fixed[1] if len(fixed) == 2 else f"merged{len(self.nodes)}"
+        return self.add("Reshape", [x.name, shape], (*x.shape[:axis], extent, *behind))
+
     def flat(self, x: _Tensor) -> _Tensor | None:
         """Two axes as one, which is reduced at once: its extent has no name."""
         count = x.shape[-1]
@@ -200,7 +235,7 @@ class _Graph:
 _STEPS: tuple[Callable[[_Graph, _Tensor], _Tensor | None], ...] = (
     _Graph.function, _Graph.of_two, _Graph.product, _Graph.product_of_two, _Graph.along, _Graph.reduced, _Graph.centred,
     _Graph.normalized, _Graph.turned, _Graph.joined, _Graph.part, _Graph.gathered, _Graph.bordered, _Graph.windowed,
-    _Graph.deeper, _Graph.flat,
+    _Graph.deeper, _Graph.flat, _Graph.cut, _Graph.picked, _Graph.merged,
 )  # fmt: skip
 
 
