@@ -19,7 +19,7 @@ def top_k(ctx: NodeContext) -> Sequence[Value]:
     """The k greatest (least) elements and their indices; always sorted, which ``sorted`` 0 allows."""
     x, rank = ctx.input(0), len(ctx.input(0).shape)
     axis = ctx.axis(ctx.integer("axis", -1), rank)
-    if not ctx.has("k") and ctx.runtime(1):
+    if not ctx.has("k") and (ctx.runtime(1) or ctx.builder.numbers.depends(ctx.input(1))):
         return _first_of_all(ctx, x, axis)
     k = (ctx.integer("k"),) if ctx.has("k") else ctx.parameter("k", 1)
     largest = bool(ctx.integer("largest", 1))
@@ -50,14 +50,18 @@ def _at(ctx: NodeContext, x: Value, order: Value, axis: int) -> Value:
 
 def _first_of_all(ctx: NodeContext, x: Value, axis: int) -> Sequence[Value]:
     """All elements in order, of which a run counts the first k, kept within the extent."""
-    given = ctx.input(1)
+    given, counts = ctx.input(1), ctx.builder.counts
     if given.type.size != 1:
         raise ctx.invalid(f"k has {given.type.size} elements, not one")
-    whole = replace(ctx, over_bounds=True)
-    count = whole.emit("clip", whole.reshape(given, ()), lo=0, hi=x.shape[axis])
+    whole, known = replace(ctx, over_bounds=True), ctx.builder.numbers.of(given)
     within, data = ctx.extents(x).get(axis), x
+    if known is not None:
+        count = counts.value(counts.least_of(known[0], ctx.extent_along(x, axis), ctx.loc), ctx.loc)
+    else:
+        count = whole.reshape(ctx.builder.numbers.in_run(given, ctx.loc), ())
+        count = whole.emit("clip", count, lo=0, hi=x.shape[axis])
+        count = count if within is None else whole.emit("min", count, within)
     if within is not None:
-        count = whole.emit("min", count, within)
         last = least(x.dtype) if ctx.integer("largest", 1) else greatest(x.dtype)
         data = whole.emit("where", inside_of(whole, x.shape, axis, within), x, whole.scalar(last, x))
     k = whole.constant(np.full(given.shape, x.shape[axis], np.int64))

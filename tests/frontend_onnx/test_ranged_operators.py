@@ -157,6 +157,14 @@ CASES: Mapping[str, Case] = {
     "the greatest": Case(
         [make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"k": np.array([2])}, ("y", "i")
     ),
+    "at most 4 of the greatest": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Min", ["t", "four"], ["k"]),
+         make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"four": np.array([4])}, ("y", "i"),
+    ),
+    "the greatest half": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Div", ["t", "two"], ["k"]),
+         make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"two": np.array([2])}, ("y", "i"),
+    ),
     "the least": Case(
         [make("TopK", ["a", "k"], ["y", "i"], axis=1, largest=0)], [X], {"k": np.array([2])}, ("y", "i")
     ),

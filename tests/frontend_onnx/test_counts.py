@@ -1,0 +1,63 @@
+"""Polynomials of extents: their arithmetic, and what is known of them."""
+
+from __future__ import annotations
+
+import pytest
+from ccml.frontend_onnx.counts import Counts, Polynomial
+from ccml.frontend_onnx.folding import FoldingBuilder
+from ccml.ir.graph import Value
+from ccml.ir.types import DType, TensorType
+
+ONE, TWO = Polynomial.constant(1), Polynomial.constant(2)
+
+
+def counts(**most: int) -> tuple[Counts, list[Polynomial]]:
+    """Extents from 1 up, by their names; the second import has one less of each."""
+    made = FoldingBuilder().counts
+    values = [Value(name, TensorType(DType.I64, ())) for name in most]
+    return made, [made.atom(value, most[value.name], 1, most[value.name] - 1) for value in values]
+
+
+def test_products_come_apart() -> None:
+    _, (n, s) = counts(n=4, s=6)
+    assert (n * s * TWO).divided(n) == s * TWO
+    assert ((n + ONE) * (s - TWO)).divided(s - TWO) == n + ONE
+    assert (n * s + n).divided(s + ONE) == n
+    assert (n * s + ONE).divided(n) is None and n.divided(TWO) is None and n.divided(Polynomial()) is None
+
+
+def test_equal_numbers_have_one_value() -> None:
+    known, (n, s) = counts(n=4, s=6)
+    total = known.value(n * (s + ONE), "")
+    assert known.value(s * n + n, "") is total and known.of(total) == n * s + n
+    assert known.at_bounds(n * s + n) == 28 and known.probed(n * s + n) == 18
+
+
+def test_ways_to_split_a_product() -> None:
+    known, (n, s) = counts(n=4, s=6)
+    assert list(known.factored(n * s * TWO, [8, 6])) == [[n * TWO, s]]
+    assert list(known.factored(n * s, [6, 4])) == [[s, n]]
+    assert list(known.factored(n * s, [3, 8])) == []
+
+
+def test_a_product_of_equal_bounds_comes_apart_as_it_was_made() -> None:
+    known, (n, s) = counts(n=4, s=4)
+    assert sorted(map(len, known.factored(n * s, [4, 4]))) == [2, 2]
+    known.note_order(n * s, [s, n])
+    assert known.is_order(n * s, [s, n]) and not known.is_order(n * s, [n, s])
+
+
+@pytest.mark.parametrize("divisor", [2, 3])
+def test_quotients_are_limits(divisor: int) -> None:
+    known, (n,) = counts(n=9)
+    down = known.quotient(n, divisor, "") * Polynomial.constant(divisor)
+    up = known.quotient(n + Polynomial.constant(divisor - 1), divisor, "") * Polynomial.constant(divisor)
+    assert known.least_of(down, n, "") == down and known.greatest_of(down, n, "") == n
+    assert known.least_of(n, up, "") == n and known.greatest_of(up, n, "") == up
+
+
+def test_what_is_not_known_is_computed() -> None:
+    known, (n,) = counts(n=9)
+    limit = known.least_of(n, Polynomial.constant(4), "")
+    assert known.span(limit) == (1, 4) and known.probed(limit) == 4
+    assert known.least_of(n, Polynomial.constant(4), "") == limit
