@@ -169,6 +169,12 @@ class _Walk:
         builder = self.builder
         if self.probe is None or not isinstance(result, Value) or result.name not in builder.constants:
             return result
+        table = builder.strings.get(result.name)
+        if table is not None:  # the rows have the extents
+            if table.rows.name in builder.constants and builder.extents_of(table.rows, target):
+                reason = "an output of constant strings has the extent of a ranged dimension"
+                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=target)
+            return result
         value = builder.numbers.in_run(result, target)
         extents = builder.extents_of(value, target)
         if not value.type.size:

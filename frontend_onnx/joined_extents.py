@@ -151,10 +151,8 @@ def _apart(site: Site, names: Names) -> Value | None:
     from .extents import keeps_places
 
     x, shape, builder = site.operand(0), site.types[0].shape, site.builder
-    if keeps_places(site):
-        return None
     found = split_extents([_along(site, axis) for axis in range(len(x.shape))], x.shape, shape, builder.counts)
-    if found is None:
+    if found is None or keeps_places(site):
         return None
     extents = {axis: builder.counts.value(each, site.loc) for axis, each in enumerate(found) if each.number is None}
     made = repitched(lambda op, *values, **attrs: site.emit(op, *values, **attrs), x, site.extents(0), shape, extents)

@@ -154,7 +154,7 @@ MARK = ".extent"
 
 
 def _named(one: Value, other: Value | None) -> bool:
-    return other is not None and one.name == other.name
+    return other is not None and (one.name == other.name or MARK in other.name)
 
 
 def _elsewhere(node: Node) -> tuple[str, ...]:
