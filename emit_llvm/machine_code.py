@@ -836,29 +836,60 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_gemm_8x1_i8": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded088b82b0dde91467a8ee306beaee107bddf84cb005461c46a4f1010606f0030707f101074ff044080ff2"
-            "381907fb189949f001094fea960606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103e"
+            "2de9f04f2ded088b82b0dde91467a8ee306beaee107bddf84cb005461c46a4f1010606f0070707f101074ff044080ff2"
+            "482907fb189949f001094fead60606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103e"
             "f0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103e"
             "f0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246f"
             "b5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105e"
             "f0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105e"
             "f0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228f"
-            "b5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef013f7ff475af95fc005fb5fc205f18ec000f1cec140fbbff"
-            "40061aec022f00ff540d1eec162fbbff4001bbff422637ee010e02ff562dbbff422137ee031e10ef580033ee010e00ef"
-            "4a061bf001e871fe4d0fa3ec880ebbf1080b3ff742af02b0bdec088bbde8f08f"
+            "b5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103e"
+            "f0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101e"
+            "b5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24af"
+            "b5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105e"
+            "f0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220f"
+            "b5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cf"
+            "b5ec105ef0ee24ef013f7ff4edae95fc005fb5fc205f18ec000f1cec140fbbff40061aec022f00ff540d1eec162fbbff"
+            "4001bbff422637ee010e02ff562dbbff422137ee031e10ef580033ee010e00ef4a061bf001e871fe4d0fa3ec880ebbf1"
+            "080bc4bf55cdb5e800553ff7b9ae02b0bdec088bbde8f08f"
         ),
     },
-    "helium_gemm_8x1_i32": {
+    "helium_gemm_8x1_fixed": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0030707f101074ff044080ff2381907fb189949f001094fea"
-            "960606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220fb5ec105ef0ee242f"
+            "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0070707f101074ff044080ff2482907fb189949f001094fea"
+            "d60606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220fb5ec105ef0ee242f"
             "b5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef"
             "b1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105e"
             "f0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224f"
             "b5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103e"
             "f0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103e"
-            "f0ee22cfb5ec105ef0ee24ef013f7ff475af14ec000f16ec120f1cec082f1eec1a2fa3ec041fa3ec043fbbf1080b3ff7"
-            "5eaf02b0bdec088bbde8f08f"
+            "f0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246f"
+            "b5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105e"
+            "f0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105e"
+            "f0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228f"
+            "b5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103e"
+            "f0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef013f7ff4"
+            "edae18ec000f95fc005f1cec140fb5fc205f1aec022f14991bf001e81eec162f24ee411e37ee010e26ee413ebbf1080b"
+            "c4bf55cdb5e8005537ee031e33ee010e71fe4d0fa3ec880e3ff7c4ae02b0bdec088bbde8f08f00bf"
+        ),
+    },
+    "helium_gemm_8x1_i32": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0070707f101074ff044080ff2482907fb189949f001094fea"
+            "d60606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220fb5ec105ef0ee242f"
+            "b5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef"
+            "b1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105e"
+            "f0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224f"
+            "b5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103e"
+            "f0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103e"
+            "f0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246f"
+            "b5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105e"
+            "f0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105e"
+            "f0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228f"
+            "b5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103e"
+            "f0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef013f7ff4"
+            "edae14ec000f16ec120f1cec082f1eec1a2fa3ec041fa3ec043fbbf1080bc4bf55cdb5e800553ff7d5ae02b0bdec088b"
+            "bde8f08f"
         ),
     },
     "helium_interleave": {
@@ -1142,15 +1173,21 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_gemm_8x1_s16_i32": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0030707f101074ff044080ff2381907fb189949f001094fea"
-            "960606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220eb5ec105ef0ee242e"
+            "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0070707f101074ff044080ff2482907fb189949f001094fea"
+            "d60606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220eb5ec105ef0ee242e"
             "b5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24ee"
             "b1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105e"
             "f0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103ef0ee224e"
             "b5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103e"
             "f0ee220eb5ec105ef0ee242eb5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103e"
-            "f0ee22ceb5ec105ef0ee24ee013f7ff475af14ec000f16ec120f1cec082f1eec1a2fa3ec041fa3ec043fbbf1080b3ff7"
-            "5eaf02b0bdec088bbde8f08f"
+            "f0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103ef0ee224eb5ec105ef0ee246e"
+            "b5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103ef0ee220eb5ec105e"
+            "f0ee242eb5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105e"
+            "f0ee24eeb1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228e"
+            "b5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103e"
+            "f0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24ee013f7ff4"
+            "edae14ec000f16ec120f1cec082f1eec1a2fa3ec041fa3ec043fbbf1080bc4bf55cdb5e800553ff7d5ae02b0bdec088b"
+            "bde8f08f"
         ),
     },
     "interpolate_line": {

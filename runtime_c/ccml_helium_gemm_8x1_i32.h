@@ -12,7 +12,7 @@
     "vmov q1[2], q1[0], r8, r12\n" \
     "vmov q1[3], q1[1], r10, lr\n" \
     "vstrw.32 q0, [r3], #16\n" \
-    "vstrw.32 q1, [r3], #16\n"
+    "vstrw.32 q1, [r3], #16\n" CCML_HELIUM_8X1_NEXT
 
 #define CCML_BLOCK_HELIUM_GEMM_8X1_I32 1
 CCML_NAKED ccml_helium_gemm_8x1_i32(

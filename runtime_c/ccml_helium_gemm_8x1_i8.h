@@ -23,7 +23,7 @@
         "q2", "q3", "", "", "", "q4", "q5") \
     "vctp.16 r11\n" \
     "vpst\n" \
-    "vstrbt.16 q0, [r3], #8\n"
+    "vstrbt.16 q0, [r3], #8\n" CCML_HELIUM_8X1_NEXT
 
 #define CCML_BLOCK_HELIUM_GEMM_8X1_I8 1
 CCML_NAKED ccml_helium_gemm_8x1_i8(

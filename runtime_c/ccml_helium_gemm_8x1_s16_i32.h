@@ -13,7 +13,7 @@
     "vmov q1[2], q1[0], r8, r12\n" \
     "vmov q1[3], q1[1], r10, lr\n" \
     "vstrw.32 q0, [r3], #16\n" \
-    "vstrw.32 q1, [r3], #16\n"
+    "vstrw.32 q1, [r3], #16\n" CCML_HELIUM_8X1_NEXT
 
 #define CCML_BLOCK_HELIUM_GEMM_8X1_S16_I32 1
 CCML_NAKED ccml_helium_gemm_8x1_s16_i32(

@@ -100,14 +100,13 @@ def residual(ctx: KernelContext) -> Residual | None:
 
 @dataclass(frozen=True)
 class _Row:
-    """A block: its name without that of its results, the stream of its weights, where it ``applies``, its scalars for
-    some pixels, before those of a requantization, and whether it can have factors (``fixed``)."""
+    """A block: its name without that of its results, the stream of its weights, where it ``applies``, and its scalars
+    for some pixels, before those of a requantization."""
 
     block: str
     stream: Stream
     applies: Callable[[Contraction, Rows], bool]
     scalars: Callable[[Rows, int, int], tuple[int, ...]]
-    fixed: bool = True
 
 
 def _always(work: Contraction, rows: Rows) -> bool:
@@ -144,7 +143,7 @@ def _one_pixel_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...
 
 
 ROWS: tuple[_Row, ...] = (
-    _Row("helium_gemm_8x1", GEMM_8X1, _one_pixel, _one_pixel_scalars, fixed=False),
+    _Row("helium_gemm_8x1", GEMM_8X1, _one_pixel, _one_pixel_scalars),
     _Row("helium_gemm_4x2", GEMM_4X2, _always, _all_scalars),
     _Row("helium_gemm_4x2_short_runs", GEMM_4X2, _short_runs, _all_scalars),
     _Row("helium_gemm_4x2_one_run", GEMM_4X2, _one_run, _one_run_scalars),
@@ -170,7 +169,7 @@ class _HeliumTiling(Tiling[Contraction]):
         else:
             self.pixels = _chunk(work.node.output.shape[-2])
         self.windows = _rows(work, gathered)
-        self.numbers = helium_numbers(rq, work.operands, fixed=row.fixed)
+        self.numbers = helium_numbers(rq, work.operands, fixed=True)
         form = SIGNED_BYTES if work.nibbles else None
         groups = self.windows.runs * self.windows.vectors
         layout = StreamLayout.of(replace(row.stream, factors=self.numbers.factors is not None), groups)
