@@ -159,19 +159,19 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_depthwise_rows", _ROW, partial(_rows, 2, False), MVE, ((5, 12, 6, 3, 6, 1, -128),),
-        cycles=Cycles(mve=_pixels_cycles(80, 1, 10.2, 68.9)),
+        cycles=Cycles(mve=_pixels_cycles(85, 1, 14.4, 60.2)),
     ),
     BlockInstruction(
         "helium_depthwise_pixels", _ROW, partial(_rows, 1, False), MVE, ((5, 12, 6, 3, 6, 1, -128),),
-        cycles=Cycles(mve=_pixels_cycles(78, 2, 21.1, 76.9)),
+        cycles=Cycles(mve=_pixels_cycles(88, 2, 21.2, 72.8)),
     ),
     BlockInstruction(
         "helium_depthwise_rows_fixed", _ROW[:-1], partial(_rows, 2, True), MVE, ((5, 12, 6, 3, 6, 1),),
-        cycles=Cycles(mve=_pixels_cycles(70, 1, 10.2, 61.9)),
+        cycles=Cycles(mve=_pixels_cycles(75, 1, 16.3, 46)),
     ),
     BlockInstruction(
         "helium_depthwise_pixels_fixed", _ROW[:-1], partial(_rows, 1, True), MVE, ((5, 12, 6, 3, 6, 1),),
-        cycles=Cycles(mve=_pixels_cycles(70, 2, 21.1, 69)),
+        cycles=Cycles(mve=_pixels_cycles(80, 2, 24.3, 58.4)),
     ),
     BlockInstruction(
         "helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),),

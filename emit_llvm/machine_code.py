@@ -909,46 +909,47 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_depthwise_rows": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b84b0239ce6ee104b209ca4f10104aaee104b4ff0000425ee6e8f28ff5a861f9c4fea840429ee649e"
-            "4ff0040429ee44af2bee44cf2dee44efa3eb0209dde91d45229b4fea8505cde90014cde902051746029dddf884b095e8"
-            "5500b5e8005591fc480fb5ec103ef0ee220fa8ef5225f0ee228f91fc4a0fb5ec103ef0ee222fa8ef5225f0ee22af91fc"
-            "4c0fb5ec103ef0ee224fa8ef5225f0ee22cf91fc4e0fb5ec103ef0ee226fa8ef5225f0ee22ef01f11001b5ec045f14ec"
-            "000f16ec120fbbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e07eb"
-            "090010ee630f2bf001e833ee010ebbf1040b00ef4606b0ff502031fe4d8f80ed002fa7ec040fa2dc5f44dde90016039c"
-            "2144013ecde9001696dc04b0bdec108bbde8f08f"
+            "2de9f04f2ded108b85b0219ca4f10104a2ee104b4ff0000425ee6e0f20ff5206209c4fea840421ee641ea1f1100121ee"
+            "410f8ded001f05468146174619461e9c239b049495e85500b5e80055b5ec109e95ed10be9ded007fddf87cb04fea8b0b"
+            "27ee4b0fddf888b08ded001fb6fd04defcee280fb8ff5ce095ed0c5ffeee288f96fd02defcee2a4fb8ff5ce0b5ec209e"
+            "feee2acf96fd01de14ec000ffcee282fb8ff5ce0b5ec20befeee28af96fd03de1cec082ffcee2a6fb8ff5ce02bf001e8"
+            "feee2aefbbf1040b16ec120f59ead5851eec1a2fbbff40062498ecee100b00ff540dbbff422695e85500bbff400102ff"
+            "542db5e8005537ee010ebbff4221b5ec109e37ee031e95ed10be10ee630f33ee010e00ef4c06b0ff502031fe4d8fa7ec"
+            "040fa1ec042fa1dc5f445944ddf810b0bbf1010bcdf810b08cdc05b0bdec108bbde8f08f"
         ),
     },
     "helium_depthwise_pixels": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b84b0229ce6ee104b1f9ca4f10104aaee104b4ff0000425ee6e8f28ff5a861e9c4fea840429ee649e"
-            "4ff0040429ee44af2bee44cf2dee44ef1c461d9d4fea8505cde90014cde902051746dde90016039cddf88090012e04bf"
-            "00244ff0000901eb0403029dddf880b095e85500b5e8005591fc480fb5ec103ef0ee220f93fc484ff4ee228f91fc4a0f"
-            "b5ec103ef0ee222f93fc4a4ff4ee22af91fc4c0fb5ec103ef0ee224f93fc4c4ff4ee22cf91fc4e0fb5ec103ef0ee226f"
-            "93fc4e4ff4ee22ef01f1100103f11003b5ec045f14ec000f16ec120f219abbff40061cec082f00ff540d1eec1a2fbbff"
-            "4001bbff422637ee010e02ff542dbbff422137ee031e07eb090010ee620f2bf001e833ee010ebbf1040b00ef4606b0ff"
-            "502031fe4d8f80ed002fa7ec040f9fdc5f44209c2744dde90016039c01eb4401023ecde9001684dc04b0bdec108bbde8"
-            "f08f00bf"
+            "2de9f04f2ded108b85b0209ca4f10104a2ee104b4ff0000425ee6e0f20ff52061f9c4fea840421ee641ea1f1100121ee"
+            "410f8ded001f0546814617461c46229b049495e85500b5e80055b5ec109e95ed10be9ded007f1e994fea810127ee410f"
+            "21ee410f8ded001fddf810b0bbf1010fddf884b00cbf0021bb4427ee41ef57ea0b81ddf884b0b6fd04defcee280fbefd"
+            "04defcee288f95ed0c5f96fd02defcee2a4f9efd02defcee2acfb5ec209e96fd01de14ec000ffcee282f9efd01defcee"
+            "28afb5ec20be96fd03de1cec082ffcee2a6f9efd03defcee2aef2bf001e8bbf1040b16ec120f59ead5851eec1a2fbbff"
+            "40062398ecee100b00ff540dbbff422695e85500bbff400102ff542db5e8005537ee010ebbff4221b5ec109e37ee031e"
+            "95ed10be10ee630f33ee010e00ef4c06b0ff502031fe4d8fa7ec040fa1ec042fa1dc01eb0b0704990239049181dc05b0"
+            "bdec108bbde8f08f"
         ),
     },
     "helium_depthwise_rows_fixed": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b84b0209ca4f10104aaee104b4ff0000425ee6e8f28ff5a861f9c4fea840429ee649e4ff0040429ee"
-            "44af2bee44cf2dee44efa3eb0209dde91d45229b4fea8505cde90014cde902051746029dddf884b095e85500b5e80055"
-            "91fc480fb5ec103ef0ee220fa8ef5225f0ee228f91fc4a0fb5ec103ef0ee222fa8ef5225f0ee22af91fc4c0fb5ec103e"
-            "f0ee224fa8ef5225f0ee22cf91fc4e0fb5ec103ef0ee226fa8ef5225f0ee22ef01f11001b5ec045f14ec000f16ec120f"
-            "1cec082f24ee431e1eec1a2f37ee010e24ee433e37ee031e07eb09002bf001e833ee010ebbf1040bb0ff502031fe4d8f"
-            "80ed002fa7ec040faedc5f44dde90016039c2144013ecde90016a2dc04b0bdec108bbde8f08f00bf"
+            "2de9f04f2ded108b85b0219ca4f10104a2ee104b4ff0000425ee6e0f20ff5206209c4fea840421ee641ea1f1100121ee"
+            "410f8ded001f05468146174619461e9c239b049495e85500b5e80055b5ec109e95ed10be9ded007fddf87cb04fea8b0b"
+            "27ee4b0fddf888b08ded001fb6fd04defcee280fb8ff5ce095ed0c5ffeee288f96fd02defcee2a4fb8ff5ce0b5ec209e"
+            "feee2acf96fd01de14ec000ffcee282fb8ff5ce0b5ec20befeee28af96fd03de1cec082ffcee2a6fb8ff5ce02bf001e8"
+            "feee2aefbbf1040b16ec120f59ead5851eec1a2f24ee431e95e8550024ee433e37ee010eb5e8005537ee031eb5ec109e"
+            "33ee010e95ed10beb0ff502031fe4d8fa7ec040fa1ec042fb0dc5f445944ddf810b0bbf1010bcdf810b09bdc05b0bdec"
+            "108bbde8f08f00bf"
         ),
     },
     "helium_depthwise_pixels_fixed": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b84b01f9ca4f10104aaee104b4ff0000425ee6e8f28ff5a861e9c4fea840429ee649e4ff0040429ee"
-            "44af2bee44cf2dee44ef1c461d9d4fea8505cde90014cde902051746dde90016039cddf88090012e04bf00244ff00009"
-            "01eb0403029dddf880b095e85500b5e8005591fc480fb5ec103ef0ee220f93fc484ff4ee228f91fc4a0fb5ec103ef0ee"
-            "222f93fc4a4ff4ee22af91fc4c0fb5ec103ef0ee224f93fc4c4ff4ee22cf91fc4e0fb5ec103ef0ee226f93fc4e4ff4ee"
-            "22ef01f1100103f11003b5ec045f14ec000f16ec120f219a1cec082f24ee421e1eec1a2f37ee010e24ee423e37ee031e"
-            "07eb09002bf001e833ee010ebbf1040bb0ff502031fe4d8f80ed002fa7ec040fabdc5f44209c2744dde90016039c01eb"
-            "4401023ecde9001690dc04b0bdec108bbde8f08f"
+            "2de9f04f2ded108b85b0209ca4f10104a2ee104b4ff0000425ee6e0f20ff52061f9c4fea840421ee641ea1f1100121ee"
+            "410f8ded001f0546814617461c46229b049495e85500b5e80055b5ec109e95ed10be9ded007f1e994fea810127ee410f"
+            "21ee410f8ded001fddf810b0bbf1010fddf884b00cbf0021bb4427ee41ef57ea0b81ddf884b0b6fd04defcee280fbefd"
+            "04defcee288f95ed0c5f96fd02defcee2a4f9efd02defcee2acfb5ec209e96fd01de14ec000ffcee282f9efd01defcee"
+            "28afb5ec20be96fd03de1cec082ffcee2a6f9efd03defcee2aef2bf001e8bbf1040b16ec120f59ead5851eec1a2f24ee"
+            "431e95e8550024ee433e37ee010eb5e8005537ee031eb5ec109e33ee010e95ed10beb0ff502031fe4d8fa7ec040fa1ec"
+            "042fb0dc01eb0b0704990239049190dc05b0bdec108bbde8f08f00bf"
         ),
     },
     "helium_depthwise_windows": {

@@ -8,37 +8,38 @@
 #if CCML_HELIUM
 #define CCML_HELIUM_PAIRS_SETUP \
     "mov r4, r3\n" \
-    "ldr r5, [sp, #116]\n"
+    "ldr r3, [sp, #136]\n"
 
+/* The taps of the second output are in q7; where there is none, it is the first again. */
 #define CCML_HELIUM_PAIRS_BEGIN \
-    "ldrd r1, r6, [sp]\n" \
-    "ldr r4, [sp, #12]\n" \
-    "ldr r9, [sp, #128]\n" \
-    "cmp r6, #1\n" \
-    "itt eq\n" \
-    "moveq r4, #0\n" \
-    "moveq r9, #0\n" \
-    "add r3, r1, r4\n"
+    "ldr r1, [sp, #120]\n" \
+    "lsl r1, r1, #2\n" \
+    "vadd.i32 q0, q3, r1\n" \
+    "vadd.i32 q0, q0, r1\n" \
+    "vstrw.32 q0, [sp]\n" \
+    "ldr r11, [sp, #16]\n" \
+    "cmp r11, #1\n" \
+    "ldr r11, [sp, #132]\n" \
+    "ite eq\n" \
+    "moveq r1, #0\n" \
+    "addne r11, r7, r11\n" \
+    "vadd.i32 q7, q3, r1\n" \
+    "csel r1, r7, r11, eq\n" \
+    "ldr r11, [sp, #132]\n"
 
-#define CCML_HELIUM_PAIRS_CHANNEL(offsets, sum0, sum1) \
-    "vldrw.u32 q0, [r1, " offsets "]\n" \
-    CCML_HELIUM_LOAD("q1", "r5") \
-    CCML_HELIUM_DOT(sum0, "q0", "q1") \
-    "vldrw.u32 q2, [r3, " offsets "]\n" \
-    CCML_HELIUM_DOT(sum1, "q2", "q1")
-
-#define CCML_HELIUM_PAIRS_MOVE \
-    "add r1, r1, #16\n" \
-    "add r3, r3, #16\n"
+#define CCML_HELIUM_PAIRS_CHANNEL(at, sum0, sum1, w, early, load) \
+    "vldrw.u32 q6, [q3, " at "\n" \
+    early \
+    CCML_HELIUM_DOT(sum0, "q6", w) \
+    "vldrw.u32 q6, [q7, " at "\n" \
+    CCML_HELIUM_DOT(sum1, "q6", w) \
+    load
 
 #define CCML_HELIUM_PAIRS_BEHIND \
-    "ldr r4, [sp, #128]\n" \
-    "add r7, r7, r4\n" \
-    "ldrd r1, r6, [sp]\n" \
-    "ldr r4, [sp, #12]\n" \
-    "add r1, r1, r4, lsl #1\n" \
-    "subs r6, r6, #2\n" \
-    "strd r1, r6, [sp]\n"
+    "add r7, r1, r11\n" \
+    "ldr r1, [sp, #16]\n" \
+    "subs r1, r1, #2\n" \
+    "str r1, [sp, #16]\n"
 
 #define CCML_BLOCK_HELIUM_DEPTHWISE_PIXELS 1
 CCML_NAKED ccml_helium_depthwise_pixels(
@@ -47,8 +48,8 @@ CCML_NAKED ccml_helium_depthwise_pixels(
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_DEPTHWISE(
-        CCML_HELIUM_PAIRS_SETUP, "120", "124", "128", CCML_HELIUM_LEAST("136"), CCML_HELIUM_PAIRS_BEGIN, CCML_HELIUM_PAIRS_CHANNEL,
-        CCML_HELIUM_PAIRS_MOVE, "ldr r2, [sp, #132]\n", CCML_HELIUM_REQUANTIZE, "r2", CCML_HELIUM_PAIRS_BEHIND);
+        CCML_HELIUM_PAIRS_SETUP, "124", "128", CCML_HELIUM_PAIRS_BEGIN, CCML_HELIUM_PAIRS_CHANNEL,
+        CCML_HELIUM_DEPTHWISE_SCALED("140"), CCML_HELIUM_PAIRS_BEHIND);
 }
 #endif
 

@@ -7,23 +7,32 @@
 
 #if CCML_HELIUM
 #define CCML_HELIUM_ROWS_SETUP \
-    "sub r9, r3, r2\n" \
-    "ldrd r4, r5, [sp, #116]\n" \
-    "ldr r3, [sp, #136]\n"
+    "mov r1, r3\n" \
+    "ldr r4, [sp, #120]\n" \
+    "ldr r3, [sp, #140]\n"
 
-#define CCML_HELIUM_ROWS_CHANNEL(offsets, sum0, sum1) \
-    "vldrw.u32 q0, [r1, " offsets "]\n" \
-    CCML_HELIUM_LOAD("q1", "r5") \
-    CCML_HELIUM_DOT(sum0, "q0", "q1") \
-    "vshl.i32 q1, q1, #8\n" \
-    CCML_HELIUM_DOT(sum1, "q0", "q1")
+#define CCML_HELIUM_ROWS_BEGIN \
+    "ldr r11, [sp, #124]\n" \
+    "lsl r11, r11, #2\n" \
+    "vadd.i32 q0, q3, r11\n" \
+    "ldr r11, [sp, #136]\n" \
+    "vstrw.32 q0, [sp]\n"
+
+/* What the second output takes is one byte further up. */
+#define CCML_HELIUM_ROWS_CHANNEL(at, sum0, sum1, w, early, load) \
+    "vldrw.u32 q6, [q3, " at "\n" \
+    early \
+    CCML_HELIUM_DOT(sum0, "q6", w) \
+    "vshr.u32 q7, q6, #8\n" \
+    load \
+    CCML_HELIUM_DOT(sum1, "q7", w)
 
 #define CCML_HELIUM_ROWS_BEHIND \
-    "ldrd r1, r6, [sp]\n" \
-    "ldr r4, [sp, #12]\n" \
-    "add r1, r1, r4\n" \
-    "subs r6, r6, #1\n" \
-    "strd r1, r6, [sp]\n"
+    "add r7, r7, r11\n" \
+    "add r1, r1, r11\n" \
+    "ldr r11, [sp, #16]\n" \
+    "subs r11, r11, #1\n" \
+    "str r11, [sp, #16]\n"
 
 #define CCML_BLOCK_HELIUM_DEPTHWISE_ROWS 1
 CCML_NAKED ccml_helium_depthwise_rows(
@@ -33,8 +42,8 @@ CCML_NAKED ccml_helium_depthwise_rows(
     int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_DEPTHWISE(
-        CCML_HELIUM_ROWS_SETUP, "124", "128", "132", CCML_HELIUM_LEAST("140"), "", CCML_HELIUM_ROWS_CHANNEL, "add r1, r1, #16\n", "",
-        CCML_HELIUM_REQUANTIZE, "r3", CCML_HELIUM_ROWS_BEHIND);
+        CCML_HELIUM_ROWS_SETUP, "128", "132", CCML_HELIUM_ROWS_BEGIN, CCML_HELIUM_ROWS_CHANNEL,
+        CCML_HELIUM_DEPTHWISE_SCALED("144"), CCML_HELIUM_ROWS_BEHIND);
 }
 #endif
 
