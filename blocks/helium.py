@@ -109,6 +109,36 @@ def _few_pixels(
     return _contraction(GEMM_4X2, DType.I8, 1, vectors, 0, pixels, pixel_step, channels, zero_point, lo, fixed=fixed)
 
 
+def _one_step(
+    pixels: Number, pixel_step: Number, channels: Number, apart: Number, zero_point: Number, lo: Number = -128,
+    *, fixed: bool = False,
+) -> Kernel:  # fmt: skip
+    """Pixels of one step, of which a tile of channels at a time is computed; their results are ``apart`` bytes apart."""
+    w = param("w", DType.I32, GEMM_4X2.size(pad(channels, GEMM_4X2.tile), 1), Access.READ, 4)
+    x = param("x", DType.I8, (pixels - 1) * pixel_step + STEP, Access.READ)
+    y, pixel = param("y", DType.I8, (pixels - 1) * apart + channels, Access.WRITE), Var("pixel")
+
+    def block(t: Expr, active: Number, stem: str) -> Block:
+        at = t * GEMM_4X2.size(GEMM_4X2.tile, 1)
+
+        def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+            value = Var(f"value{stem}", I32)
+
+            def product(acc: Expr, c: int, p: int) -> Expr:
+                return acc + value * byte_of(w[GEMM_4X2.weight(at, INDEX(0), c, k // 4)], k % 4)
+
+            return (Let(value, signed(x, pixel * pixel_step + k)),), product
+
+        def finish(c: int, p: int, acc: Expr) -> Block:
+            result = finished(acc, w[GEMM_4X2.factor(at, 1, c)], zero_point, lo, fixed)
+            return when("lt", c, active, (store(y[pixel * apart + t * GEMM_4X2.tile + c], result),))
+
+        body = tile_block((GEMM_4X2.tile, 1), (STEP,), lambda c, p: w[at + c], group, finish, stem)
+        return loop(pixel, pixels, *body)
+
+    return Kernel("one_step", (w, x, y), channel_tiles(channels, GEMM_4X2.tile, block))
+
+
 def _pixel(
     out: DType, vectors: Number, channels: Number, zero_point: Number = 0, lo: Number = -128, *, fixed: bool = False
 ) -> Kernel:
@@ -187,7 +217,13 @@ def _pixels_cycles(call: float, pair: float, tile: float, run: float, step: floa
     return cycles
 
 
+def _one_step_cycles(call: float, tile: float, pixel: float) -> Formula:
+    """By tiles of four channels and pixels."""
+    return lambda pixels, _, channels, *__: call + -(-channels // GEMM_4X2.tile) * (tile + pixel * pixels)
+
+
 _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
+_ONE_STEP: Sequence[str] = ("pixels", "pixel_step", "channels", "apart")
 _LIMITS: Sequence[str] = ("zero_point", "lo")
 _RESCALE_PRODUCT = ("size", "z1", "z2", "m", "bias", "shift", "lo", "hi")
 _RESCALE = ("size", "m1", "m2", "bias", "shift", "lo", "hi")
@@ -249,6 +285,15 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_gemm_4x2_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
         cycles=Cycles(mve=_pixels_cycles(45, 32, 18, 14.5, 18.4)),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x1_i8", (*_ONE_STEP, *_LIMITS), _one_step, MVE, ((5, 16, 6, 6, -128, -9), (3, 3, 4, 9, 5, -128), (1, 3, 4, 4, 5, -128)),
+        cycles=Cycles(mve=_one_step_cycles(45, 24, 22.8)),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x1_fixed", (*_ONE_STEP, "zero_point"), partial(_one_step, fixed=True), MVE,
+        ((5, 16, 6, 7, -128), (1, 3, 4, 4, 5)),
+        cycles=Cycles(mve=_one_step_cycles(45, 22, 14.9)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),

@@ -100,13 +100,15 @@ def residual(ctx: KernelContext) -> Residual | None:
 
 @dataclass(frozen=True)
 class _Row:
-    """A block: its name without that of its results, the stream of its weights, where it ``applies``, and its scalars
-    for some pixels, before those of a requantization."""
+    """A block: its name without that of its results, the stream of its weights, where it ``applies``, its scalars for
+    some pixels, before those of a requantization, and whether one of these is how many bytes the results of pixels are
+    ``apart``."""
 
     block: str
     stream: Stream
     applies: Callable[[Contraction, Rows], bool]
     scalars: Callable[[Rows, int, int], tuple[int, ...]]
+    apart: bool = False
 
 
 def _always(work: Contraction, rows: Rows) -> bool:
@@ -125,6 +127,13 @@ def _one_run(work: Contraction, rows: Rows) -> bool:
     return _in_fours(work) and rows.runs == 1 and rows.vectors <= FEW_STEPS
 
 
+def _one_step(work: Contraction, rows: Rows) -> bool:
+    """Whether bytes are wanted of pixels of one step. They are read for each tile of channels, so that results cannot
+    overwrite them; that loses memory where they are no copies, and no other group needs them."""
+    kept = rows.copied or rows.gathered or work.groups > 1
+    return work.requantization is not None and rows.runs * rows.vectors == 1 and kept
+
+
 def _in_fours(work: Contraction) -> bool:
     """Whether bytes are wanted of channels that fill tiles."""
     return work.requantization is not None and work.channels % GEMM_4X2.tile == 0
@@ -138,6 +147,10 @@ def _one_run_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
     return (rows.vectors, pixels, rows.pixel_step, channels)
 
 
+def _one_step_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
+    return (pixels, rows.pixel_step, channels)
+
+
 def _one_pixel_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
     return (rows.runs * rows.vectors, channels)
 
@@ -147,6 +160,7 @@ ROWS: tuple[_Row, ...] = (
     _Row("helium_gemm_4x2", GEMM_4X2, _always, _all_scalars),
     _Row("helium_gemm_4x2_short_runs", GEMM_4X2, _short_runs, _all_scalars),
     _Row("helium_gemm_4x2_one_run", GEMM_4X2, _one_run, _one_run_scalars),
+    _Row("helium_gemm_4x1", GEMM_4X2, _one_step, _one_step_scalars, apart=True),
 )
 
 
@@ -206,12 +220,12 @@ class _HeliumTiling(Tiling[Contraction]):
         kind, limits = self.numbers.kind, self.numbers.scalars
         if self.residual is not None:
             return self._sum(self.residual, position, x, out)
-        if rq.whole and work.neighbours:
-            return (self._invoke(kind, x, out, count, limits),)
+        apart = work.step * work.y.buffer.shape[-1]
+        if rq.whole and (work.neighbours or self.row.apart):
+            return (self._invoke(kind, x, out, count, limits, apart),)
         made = made_pixels(work.ctx, count, work.channels)
         multiply = self._invoke(kind, x, start(made), count, limits)
         if rq.whole:
-            apart = work.step * work.y.buffer.shape[-1]
             return (multiply, Invoke("helium_copy", (start(made), out), (count, *(work.channels,) * 2, apart)))
         if work.neighbours:
             return (multiply, *finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position))
@@ -229,8 +243,12 @@ class _HeliumTiling(Tiling[Contraction]):
         multiply = self._invoke(self.numbers.kind, x, own, self.pixels, self.numbers.scalars)
         return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
 
-    def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
-        scalars = self.row.scalars(self.windows, pixels, self.work.channels)
+    def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...], apart: int = 0) -> Invoke:
+        """``apart`` are the results of pixels; 0: neighbours."""
+        channels = self.work.channels
+        scalars = self.row.scalars(self.windows, pixels, channels)
+        if self.row.apart:
+            scalars += (apart or channels,)
         weights = start(self.weights.buffer, self.work.group * self.weights.apart)
         return Invoke(f"{self.row.block}_{kind}", (weights, x, y), (*scalars, *more))
 
