@@ -158,6 +158,17 @@ def _copy(runs: Number, size: Number, x_step: Number, y_step: Number) -> Kernel:
     return Kernel("copy", (x, y), loop(run, runs, *loop(i, size, copy)))
 
 
+def _windows(
+    pixels: Number, rows: Number, size: Number, x_step: Number, row_step: Number, y_step: Number, y_row_step: Number
+) -> Kernel:
+    """``rows`` of ``size`` bytes for each of ``pixels``, which are ``x_step`` and ``y_step`` bytes apart."""
+    x = param("x", DType.I8, (pixels - 1) * x_step + (rows - 1) * row_step + size, Access.READ)
+    y = param("y", DType.I8, (pixels - 1) * y_step + (rows - 1) * y_row_step + size, Access.WRITE)
+    pixel, row, i = Var("pixel"), Var("row"), Var("i")
+    copy = store(y[pixel * y_step + row * y_row_step + i], x[pixel * x_step + row * row_step + i])
+    return Kernel("windows", (x, y), loop(row, rows, *loop(pixel, pixels, *loop(i, size, copy))))
+
+
 def _fill(size: Number, value: Number) -> Kernel:
     """The same byte throughout, as at borders."""
     y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
@@ -235,6 +246,13 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_copy", ("runs", "size", "x_step", "y_step"), _copy, MVE, ((3, 21, 30, 24),),
         cycles=Cycles(mve=lambda runs, size, *_: 33 + runs * (7.3 + 4 * -(-size // STEP))),
+    ),
+    BlockInstruction(
+        "helium_windows", ("pixels", "rows", "size", "x_step", "row_step", "y_step", "y_row_step"), _windows, MVE,
+        ((3, 2, 21, 8, 40, 48, 21), (1, 3, 4, 0, 9, 0, 5)),
+        cycles=Cycles(
+            mve=lambda pixels, rows, size, *_: 36 + rows * (9 + -(-size // STEP) * (11 + 6 * pixels))
+        ),
     ),
     BlockInstruction(
         "helium_fill", ("size", "value"), _fill, MVE, ((35, -3),),

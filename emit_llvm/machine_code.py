@@ -659,6 +659,12 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "70b5dde9044506468c4603f007c0b6ec101eacec101e1ff007c020442944013af1d170bd"
         ),
     },
+    "helium_windows": {
+        ("thumbv8.1m.main",): (
+            "2de9f04fdde90a56dde90c78ddf824b081468a460bf001e8cc46544642f001e031fe4d8f9ced001e84ed001eac443c44"
+            "0ff00bc009f110090af1100abbf1100be8dc30444144013be0d1bde8f08f00bf"
+        ),
+    },
     "helium_fill": {
         ("thumbv8.1m.main",): (
             "10b5e0ee102b01f005c0a0ec101e1ff005c010bd"

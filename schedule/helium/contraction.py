@@ -203,7 +203,7 @@ class _HeliumTiling(Tiling[Contraction]):
     # ---- loops
 
     def prepare(self) -> Block:
-        return self.weights.prepare(self.work.group)
+        return (*self.weights.prepare(self.work.group), *self.windows.prepare())
 
     def enter(self, position: Sequence[Expr]) -> Block:
         before, self.x = self.windows.stage(position)

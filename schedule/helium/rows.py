@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ...blocks.helium import STEP, pad
 from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
@@ -73,7 +74,20 @@ class Rows:
         shape = self.x.buffer.shape
         return shape[-1] * shape[-2]
 
+    @cached_property
+    def _buffer(self) -> Buffer:
+        """For copies of the rows under the windows."""
+        last = (self.pixels - 1) * self.stride[1] * self.depth
+        size = (self.taps[0] - 1) * self.row_step + max(last + pad(self.run, STEP), self.row_step)
+        return self.ctx.temporary("rows", DType.I8, (size,), align=STEP)
+
     # ---- loops
+
+    def prepare(self) -> Block:
+        """The border beside the rows, which stays while rows are copied in its middle."""
+        if not self.copied or self._inner() * self.depth == self.row_step:
+            return ()
+        return self._fill(self._buffer, as_expr(0), self.taps[0] * self.row_step)
 
     def stage(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
         """What must be done for the row at ``position`` (batch and all spatial dimensions but the last), and where its
@@ -99,42 +113,42 @@ class Rows:
 
     def _copy(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
         """The input rows under the windows, with the border around them."""
-        rows = self.taps[0]
-        last = (self.pixels - 1) * self.stride[1] * self.depth
-        size = (rows - 1) * self.row_step + max(last + pad(self.run, STEP), self.row_step)
-        copy = self.ctx.temporary("rows", DType.I8, (size,), align=STEP)
-        row = Var(self.ctx.names.fresh("row"))
+        copy, row = self._buffer, Var(self.ctx.names.fresh("row"))
         where = self._top(position, row)
         block = self._row(where, copy, row * self.row_step)
         inside = self.window.inside(0, where[1], 1) if len(self.window.kernel) == 2 else None
         if inside is not None:
             block = (If(inside, block, self._fill(copy, row * self.row_step, self.row_step)),)
-        return loop(row, rows, *block), Pointer(copy, (as_expr(0),))
+        return loop(row, self.taps[0], *block), Pointer(copy, (as_expr(0),))
+
+    def _inner(self) -> int:
+        """Columns of the input under a row of the output."""
+        extent = self.window.extent[-1] if self.window.kernel else self.pixels
+        return max(min(extent - max(-self.left, 0), self.width - self._beside()), 0)
+
+    def _beside(self) -> int:
+        """Columns of the border to the left."""
+        return min(max(self.left, 0), self.width)
 
     def _row(self, where: Sequence[Expr], copy: Buffer, at: Expr) -> Block:
-        """One row: what is left of the input, the input, what is right of it."""
-        extent = self.window.extent[-1] if self.window.kernel else self.pixels
-        left, skipped = min(max(self.left, 0), self.width), max(-self.left, 0)
-        inner = max(min(extent - skipped, self.width - left), 0)
-        block = self._fill(copy, at, left * self.depth)
-        if inner:
-            target = Pointer(copy, (at + left * self.depth,))
-            dense = self.depth == self.window.channels
-            scalars = (1, inner * self.depth, 0, 0) if dense else (inner, self.depth, self.window.channels, self.depth)
-            block += (Invoke("helium_copy", (self._source(where, skipped), target), scalars),)
-        return block + self._fill(copy, at + (left + inner) * self.depth, (self.width - left - inner) * self.depth)
+        """What a row has of the input."""
+        inner = self._inner()
+        if not inner:
+            return ()
+        target = Pointer(copy, (at + self._beside() * self.depth,))
+        dense = self.depth == self.window.channels
+        scalars = (1, inner * self.depth, 0, 0) if dense else (inner, self.depth, self.window.channels, self.depth)
+        return (Invoke("helium_copy", (self._source(where, max(-self.left, 0)), target), scalars),)
 
     def _fill(self, copy: Buffer, at: Expr, size: int) -> Block:
-        return (Invoke("helium_fill", (Pointer(copy, (at,)),), (size, self.fill)),) if size else ()
+        return (Invoke("helium_fill", (Pointer(copy, (at,)),), (size, self.fill)),)
 
     def _gather(self, rows: Pointer, gathered: Buffer) -> Block:
         """The windows of all pixels, each as one run."""
-        pixel, tap = Var(self.ctx.names.fresh("pixel")), Var(self.ctx.names.fresh("tap"))
+        tap = Var(self.ctx.names.fresh("tap"))
         together = self.taps[1] if self.dilation[1] == 1 and self.between == self.depth else 1
-        tap_step = self.dilation[1] * self.between
-        start = rows.index[-1] + pixel * (self.stride[1] * self.between) + tap * tap_step
-        source = Pointer(rows.buffer, (*rows.index[:-1], start))
-        target = Pointer(gathered, (pixel * self.pixel_step + tap * self.depth,))
-        scalars = (self.taps[0], together * self.depth, self.row_step, self.run)
-        copy = Invoke("helium_copy", (source, target), scalars)
-        return loop(pixel, self.pixels, *loop(tap, self.taps[1] // together, copy))
+        source = Pointer(rows.buffer, (*rows.index[:-1], rows.index[-1] + tap * (self.dilation[1] * self.between)))
+        target = Pointer(gathered, (tap * self.depth,))
+        steps = (self.stride[1] * self.between, self.row_step, self.pixel_step, self.run)
+        copy = Invoke("helium_windows", (source, target), (self.pixels, self.taps[0], together * self.depth, *steps))
+        return loop(tap, self.taps[1] // together, copy)
