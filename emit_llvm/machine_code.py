@@ -677,8 +677,10 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_rescale": {
         ("thumbv8.1m.main",): (
-            "2de9f041dde90645dde90867c7f10007dde90a8ca4ee108ba6ee10cb23f015c0b0ec040fb1ec042f21ee641e23ee450e"
-            "21ee460f39ee671e20ef440620ef5606a2ec040f1ff015c0bde8f081"
+            "2de9f0412ded088bdde90e45dde91067dde9128c4fead30e103f2ddb03f00703c7f10007a4ee308ba6ee30cba8ee104b"
+            "4ef021c0b0ec040fb1ec042f29ee461eb0ec04af23ee450eb1ec042f29ee46be23ee45aeb0ff50a435ee67be1aef44a6"
+            "1aef56a6b0ff5a00a2ec08af02ed040f0ff021c0c7f1000707f11007c7f10007a4ee108ba6ee10cb23f015c0b0ec040f"
+            "b1ec042f21ee641e23ee450e21ee460f39ee671e20ef440620ef5606a2ec040f1ff015c0bdec088bbde8f081"
         ),
     },
     "helium_rescale_product": {

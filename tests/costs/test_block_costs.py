@@ -28,7 +28,8 @@ CORES = {
 LARGER = 4
 EXTENTS = frozenset({
     "blocks", "channels", "columns", "count", "group_step", "groups", "lanes", "outputs", "pixel_step", "pixels", "row",
-    "rows", "run_step", "runs", "size", "step", "steps", "tap_step", "vectors", "words", "x_step", "y_row_step", "y_step",
+    "row_step", "rows", "run_step", "runs", "size", "step", "steps", "tap_step", "vectors", "words", "x_step",
+    "y_row_step", "y_step",
 })  # fmt: skip
 
 
