@@ -17,8 +17,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from ..ir.build import store
-from ..ir.loops import I32, INDEX, Access, Block, Expr, Kernel, Let, Var
+from ..ir.build import lt, minimum, select, store
+from ..ir.loops import I32, INDEX, U8, Access, Bitcast, Block, Expr, Kernel, Let, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, param, requantized, requantized_rounded, signed, when
@@ -218,6 +218,28 @@ def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
     return Kernel("sum", (x, y), (*loop(c, channels, *sums), *rest))
 
 
+def _pack(depth: Number, columns: Number, row_step: Number, tile_words: Number) -> Kernel:
+    """A matrix of ``depth`` rows as the weights of its columns: words of four rows, zeros where there are no more.
+    Tiles of columns are ``tile_words`` apart; ``y`` begins behind the biases of the first."""
+    stream = GEMM_4X2
+    words, tiles = pad(depth, 4) // 4, pad(columns, stream.tile) // stream.tile
+    x = param("x", DType.I8, (depth - 1) * row_step + columns, Access.READ)
+    reach = pad(words, stream.words) * stream.tile
+    y = param("y", DType.I32, (tiles - 1) * tile_words + reach, Access.WRITE, 4)
+    word, t = Var("word"), Var("t")
+    stores: list[Stmt] = []
+    for c in range(stream.tile):
+        column, value = t * stream.tile + c, I32(0)
+        for n in range(4):
+            row = word * 4 + n
+            place = minimum(row, as_expr(depth - 1)) * row_step + minimum(column, as_expr(columns - 1))
+            there = lt(row, as_expr(depth)) & lt(column, as_expr(columns))
+            value = value | select(there, I32(Bitcast(U8, x[place])) << 8 * n, 0)
+        at = stream.weight(t * tile_words - stream.tile, word // stream.words, c, word % stream.words)
+        stores.append(store(y[at], value))
+    return Kernel("pack", (x, y), loop(word, words, *loop(t, tiles, *stores)))
+
+
 def _pixels_cycles(call: float, pair: float, tile: float, run: float, step: float) -> Formula:
     """For two pixels at a time, by tiles of four channels, runs and steps."""
 
@@ -280,6 +302,13 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),
         cycles=Cycles(mve=lambda rows, channels, *_: 23 + -(-channels // 4) * (13 + 4 * rows)),
+    ),
+    BlockInstruction(
+        "helium_pack", ("depth", "columns", "row_step", "tile_words"), _pack, MVE,
+        ((7, 10, 13, 24), (16, 4, 4, 24), (21, 3, 3, 40)),
+        cycles=Cycles(
+            mve=lambda depth, columns, *_: 38 + -(-depth // 4) * (38 + 23.3 * -(-columns // 4))
+        ),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,

@@ -11,11 +11,11 @@ The stream of weights is that of ``blocks/helium.py`` for tiles of four channels
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..ir.build import store
-from ..ir.loops import Access, Block, Expr, Kernel, Var
+from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Kernel, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, param, signed, when
@@ -53,38 +53,30 @@ def _repeat(size: Number, times: Number) -> Kernel:
     return Kernel("repeat", (x, y), loop(i, size, *loop(n, times, store(y[i * times + n], x[i]))))
 
 
-Taps = tuple[tuple[Number, ...], Callable[..., Expr], Callable[..., Expr]]
-"""Extents of loops over the words of a window; where a word is, from the first of the window on; and its number among
-the words of weights of a channel."""
-
-
-def _row_of_taps(tap_step: Number, taps: Number) -> Taps:
-    return (taps,), lambda tap: tap * tap_step, lambda tap: tap
+Places = Callable[[Expr], Expr]
+"""Where a word of a window is, by its number among the words of weights of a channel, from the first one on."""
 
 
 def _depthwise(
-    steps: Number, taps: Taps, outputs: int, pixels: Number, pixel_step: Number, channels: Number, words: Number,
-    zero_point: Number, lo: Number, fixed: bool = False,
+    steps: Number, words: Number, place_of: Places, outputs: int, pixels: Number, pixel_step: Number, channels: Number,
+    reach: Number, zero_point: Number, lo: Number, fixed: bool, more: Sequence[Buffer] = (),
 ) -> Kernel:  # fmt: skip
-    """A row of the output, or with two ``outputs`` also the one below; ``words`` are those that a window reaches."""
-    extents, place_of, number_of = taps
+    """A row of the output, or with two ``outputs`` also the one below; windows of ``words`` reach as far as ``reach``.
+    ``more`` parameters are behind the weights."""
     w = param("w", DType.I32, GEMM_4X2.size(pad(channels, TILE), steps), Access.READ, 4)
-    x = param("x", DType.I8, ((pixels - 1) * pixel_step + words + pad(channels, TILE)) * WORD, Access.READ, 4)
+    x = param("x", DType.I8, ((pixels - 1) * pixel_step + reach + pad(channels, TILE)) * WORD, Access.READ, 4)
     y = [param(f"y{n}" if outputs > 1 else "y", DType.I8, pixels * channels, Access.WRITE) for n in range(outputs)]
     pixel = Var("pixel")
 
     def block(t: Expr, active: Number, stem: str) -> Block:
         at = t * GEMM_4X2.size(TILE, steps)
 
-        def group(*tap: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
-            *column, n = tap
-            word, number = place_of(*column), number_of(*column)
-
+        def group(number: Var, n: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
             def product(acc: Expr, c: int, p: int) -> Expr:
                 weight: Expr = w[_weight(at, number, c)]
                 if p:
                     weight = weight << 8
-                value = signed(x, (pixel * pixel_step + t * TILE + word + c) * WORD + n)
+                value = signed(x, (pixel * pixel_step + t * TILE + place_of(number) + c) * WORD + n)
                 return acc + value * byte_of(weight, n)
 
             return (), product
@@ -93,9 +85,9 @@ def _depthwise(
             result = finished(acc, w[GEMM_4X2.factor(at, steps, c)], zero_point, lo, fixed)
             return when("lt", c, active, (store(y[p][pixel * channels + t * TILE + c], result),))
 
-        return tile_block((TILE, outputs), (*extents, WORD), lambda c, p: w[at + c], group, finish, stem)
+        return tile_block((TILE, outputs), (words, WORD), lambda c, p: w[at + c], group, finish, stem)
 
-    return Kernel("depthwise", (w, x, *y), loop(pixel, pixels, *channel_tiles(channels, TILE, block)))
+    return Kernel("depthwise", (w, *more, x, *y), loop(pixel, pixels, *channel_tiles(channels, TILE, block)))
 
 
 def _weight(at: Expr, number: Expr, c: int) -> Expr:
@@ -108,24 +100,23 @@ def _rows(
     zero_point: Number, lo: Number = -128,
 ) -> Kernel:  # fmt: skip
     """One row of the output, or two neighbouring ones."""
-    reach, found = (taps - 1) * tap_step, _row_of_taps(tap_step, taps)
-    return _depthwise(1, found, outputs, pixels, pixel_step, channels, reach, zero_point, lo, fixed)
+    reach = (taps - 1) * tap_step
+    return _depthwise(
+        1, taps, lambda tap: tap * tap_step, outputs, pixels, pixel_step, channels, reach, zero_point, lo, fixed
+    )
 
 
 def _windows(
-    groups: Number, blocks: Number, group_step: Number, tap_step: Number, pixels: Number, pixel_step: Number,
-    channels: Number, zero_point: Number, lo: Number,
+    fixed: bool, steps: Number, reach: Number, pixels: Number, pixel_step: Number, channels: Number,
+    zero_point: Number, lo: Number = -128,
 ) -> Kernel:  # fmt: skip
-    """One row of the output for kernels of ``groups`` times four rows, whose words are ``group_step`` apart, and
-    ``blocks`` times four columns."""
-    columns = blocks * WORD
-
-    def place(group: Expr, column: Expr) -> Expr:
-        return group * group_step + column * tap_step
-
-    taps = (groups, columns), place, lambda group, column: group * columns + column
-    reach = (groups - 1) * group_step + (columns - 1) * tap_step
-    return _depthwise(groups * blocks, taps, 1, pixels, pixel_step, channels, reach, zero_point, lo)
+    """One row of the output for kernels of any size, whose windows are words ``offsets`` bytes from their first one
+    on."""
+    offsets = param("offsets", DType.I32, steps * WORD, Access.READ, 4)
+    return _depthwise(
+        steps, steps * WORD, lambda n: INDEX(offsets[n]) // WORD, 1, pixels, pixel_step, channels, reach, zero_point,
+        lo, fixed, (offsets,),
+    )  # fmt: skip
 
 
 def _repeat_cycles(size: int, times: int) -> float:
@@ -140,14 +131,15 @@ def _pixels_cycles(call: float, together: int, pixel: float, tile: float) -> For
     )
 
 
-def _windows_cycles(
-    groups: int, blocks: int, _: int, __: int, pixels: int, ___: int, channels: int, *____: int
-) -> float:
-    return 76 + -(-pixels // 2) * (25 + -(-channels // TILE) * (48 + groups * (7 + 44 * blocks)))
+def _windows_cycles(call: float, pair: float, tile: float, step: float) -> Formula:
+    """For two pixels at a time, by tiles of four channels and steps."""
+    return lambda steps, _, pixels, __, channels, *___: (
+        call + -(-pixels // 2) * (pair + -(-channels // TILE) * (tile + step * steps))
+    )
 
 
 _ROW = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
-_WINDOW = ("groups", "blocks", "group_step", "tap_step", *_ROW[:2], *_ROW[4:])
+_WINDOW = ("steps", "reach", *_ROW[:2], *_ROW[4:])
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),),
@@ -174,7 +166,11 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=_pixels_cycles(80, 2, 24.3, 58.4)),
     ),
     BlockInstruction(
-        "helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),),
-        cycles=Cycles(mve=_windows_cycles),
+        "helium_depthwise_windows", _WINDOW, partial(_windows, False), MVE, ((2, 90, 5, 12, 6, 1, -128),),
+        cycles=Cycles(mve=_windows_cycles(76, 25, 48.7, 43.4)),
+    ),
+    BlockInstruction(
+        "helium_depthwise_windows_fixed", _WINDOW[:-1], partial(_windows, True), MVE, ((2, 90, 5, 12, 6, 1),),
+        cycles=Cycles(mve=_windows_cycles(76, 25, 38, 43.5)),
     ),
 )

@@ -698,6 +698,16 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "e9dc70bd"
         ),
     },
+    "helium_pack": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088bdde911a94fea89094ff0000425eeeeafa2ef5aa594464ff0040b6ff00004a8ee104bbcf1040f09da"
+            "ccf104054feac5056ff0000424fa05f4a8ee104b0446bcf1010fccbf04eb0a052546bcf1020fccbf05eb0a062e46bcf1"
+            "030fccbf06eb0a07374607eb0a0088464fea930e4ef015c8b4fc040fb5fc042fb6fc044fa8ff5205b7fc046fa8ff5645"
+            "b0ff540500ef580188ec4a0fc8440ff015c813f0030e15d02ef001e831fe4d2f94fd000f95fd002f96fd004f97fd006f"
+            "a8ff5205a8ff5645b0ff540500ef580188ec4a0f01f10401bbf1010b04bf4ff0040b30316ff00004bcf1040c9bdcbdec"
+            "088bbde8f08f00bf"
+        ),
+    },
     "helium_gemm_4x2_i8": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b8cb0dde91d45dde92267a8ee306beaee107ba5eb0415cde90635a4f1010606f0070707f101074ff0"
@@ -980,15 +990,24 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_depthwise_windows": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b8bb02b9ce6ee104b4ff0000425ee6e8f269c4fea840429ee649e4ff0040529ee45af2bee45cf2dee"
-            "45ef4fea8404dde9245605fb04f5c5eb8606cde90660cde90934279edde9284704974fea8404012e04bf0024002701eb"
-            "04030891cde90013cde902270596079d95e85500b5e80055dde90013dde909b9249f91fc480fb5ec103ef0ee220f93fc"
-            "484ff4ee228f91fc4a0fb5ec103ef0ee222f93fc4a4ff4ee22af91fc4c0fb5ec103ef0ee224f93fc4c4ff4ee22cf91fc"
-            "4e0fb5ec103ef0ee226f93fc4e4ff4ee22ef49444b44013fd3d1069f39443b44bbf1010b7ff4ccafb5ec045f14ec000f"
-            "16ec120f2a9abbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031edde9"
-            "027910ee620fddf810b033ee010e07eb090000ef4606b0ff50202bf001e831fe4d8f80ed002fa7ec040f0297dde90013"
-            "01f1100103f11003cde90013bbf1040bcdf810b03ff784af07eb0b02dde928473a44089901ebc401059e023e3ff766af"
-            "0bb0bdec108bbde8f08f00bf"
+            "2de9f04f2ded108b89b0cde906010892249e0596dde9254704974fea8404012e04bf00240027089acde90024cde90237"
+            "069ddde9001995e85500b5e80055079bddf888b0b3ec047f27ee416fb5ec109e27ee49efb5ec10be96fd00defcee280f"
+            "9efd00defcee288fb5ec109e96fd01defcee2a2f9efd01defcee2aafb5ec10be96fd02defcee284f9efd02defcee28cf"
+            "bbf1010b96fd03defcee2a6f9efd03defcee2aefced1b5ec045fdde92731ecee101b14ec000f16ec120fbbff40061cec"
+            "082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031edde9027910ee630fddf810b033ee"
+            "010e00ef4c06b0ff50202bf001e807eb090031fe4d8f80ed002fa7ec040f0099029701f110010091bbf1040bcdf810b0"
+            "3ff787af07eb0b03dde925473b44089901ebc4010891059e023e3ff76aaf09b0bdec108bbde8f08f"
+        ),
+    },
+    "helium_depthwise_windows_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b89b0cde906010892249e0596dde9254704974fea8404012e04bf00240027089acde90024cde90237"
+            "069ddde9001995e85500b5e80055079bddf888b0b3ec047f27ee416fb5ec109e27ee49efb5ec10be96fd00defcee280f"
+            "9efd00defcee288fb5ec109e96fd01defcee2a2f9efd01defcee2aafb5ec10be96fd02defcee284f9efd02defcee28cf"
+            "bbf1010b96fd03defcee2a6f9efd03defcee2aefced1b5ec045f279b14ec000f16ec120f1cec082f24ee431e1eec1a2f"
+            "37ee010e24ee433e37ee031edde90279ddf810b033ee010eb0ff50202bf001e807eb090031fe4d8f80ed002fa7ec040f"
+            "0099029701f110010091bbf1040bcdf810b03ff796af07eb0b03dde925473b44089901ebc4010891059e023e3ff779af"
+            "09b0bdec108bbde8f08f00bf"
         ),
     },
     "helium_softmax": {

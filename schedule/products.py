@@ -107,8 +107,8 @@ class Product(Results):
         self.zeros = zero_point(node.attrs), zero_point(node.attrs, "rhs_zero_point")
         self.digits = Digits.of(-self.zeros[1], 128 * self.depth, bits)
         self.digits_at = -(-self.depth // 4) * 4
-        reach = self.depth * prod(128 + abs(zero) for zero in self.zeros)
-        self.requantization = requantization_of(ctx, np.full(self.channels, reach), limit, least)
+        self.reach = self.depth * prod(128 + abs(zero) for zero in self.zeros)
+        self.requantization = requantization_of(ctx, np.full(self.channels, self.reach), limit, least)
         if self.requantization is not None and len(set(self.requantization.scale.tolist())) > 1:
             self.requantization = None
         if prod(rhs.shape[:-2]) == 1:

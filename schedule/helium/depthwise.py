@@ -30,6 +30,7 @@ from ..nibble_weights import StreamLayout, are_nibbles, stored_words
 from ..requantization import MOST_PRODUCT, requantization_of
 from .finish import finish_pixels, made_pixels
 from .numbers import helium_numbers
+from .window_words import places_of, planes_of, weights_of
 
 _Rows = Callable[[int], Pointer]
 """Where a row of the input is."""
@@ -74,23 +75,16 @@ class _HeliumDepthwise:
         self.layer, self.ctx, self.names, self.channels = layer, layer.ctx, layer.names, layer.channels
         assert layer.requantization is not None
         self.requantization = layer.requantization
-        rows, columns = layer.kernel
-        self.groups = -(-rows // WORD)
-        self.column = self.groups > 1 and columns == 1 and self.groups <= WORD
-        self.windows = not self.column and (self.groups > 1 or columns > WORD)
-        self.blocks = -(-columns // WORD) if self.windows else 1
-        self.numbers = helium_numbers(self.requantization, layer.operands, fixed=not self.windows)
+        self.planes = planes_of(*layer.kernel)
+        words = sum(plane.words for plane in self.planes)
+        self.column = 1 < len(self.planes) <= WORD and layer.kernel[1] == 1
+        self.windows = not self.column and (len(self.planes) > 1 or words > WORD or self.planes[0].depth > 1)
+        self.numbers = helium_numbers(self.requantization, layer.operands, fixed=True)
 
     def _stream(self) -> np.ndarray:
         """The weights as ``blocks/helium_depthwise.py`` describes them."""
-        wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
-        (rows, columns), layer = self.layer.kernel, self.layer
-        taps = np.zeros((self.channels, wide, high * WORD), np.int8)
-        taps[:, :columns, :rows] = layer.taps.transpose(0, 2, 1)
-        grouped = taps.reshape(self.channels, wide, high, WORD).transpose(0, 2, 1, 3)
-        words = np.ascontiguousarray(grouped).reshape(self.channels, -1).view("<i4")
         assert self.numbers.factors is not None
-        return GEMM_4X2.pack(layer.bias, words, self.numbers.factors)
+        return GEMM_4X2.pack(self.layer.bias, weights_of(self.planes, self.layer.taps), self.numbers.factors)
 
     # ---- rows
 
@@ -112,7 +106,7 @@ class _HeliumDepthwise:
         base = next((row for row, there in zip(seen, inside) if there), 0)
         sources = [row - base if there else OUTSIDE for row, there in zip(seen, inside)]
         any_row = 0 if any(inside) else OUTSIDE
-        return _Strip(first, rows, base, tuple((sources + [any_row] * WORD)[: WORD * self.groups]))
+        return _Strip(first, rows, base, tuple((sources + [any_row] * WORD)[: WORD * len(self.planes)]))
 
     # ---- loops
 
@@ -121,30 +115,49 @@ class _HeliumDepthwise:
         form = SIGNED_BYTES if are_nibbles(self.layer.operands.weights) else None
         steps = (stream.size // pad(self.channels, GEMM_4X2.tile) - 2) // GEMM_4X2.words
         stored = stored_words(self.ctx, stream[None], StreamLayout.of(GEMM_4X2, steps), form)
-        words = self.ctx.temporary("words", DType.I8, (self.groups * self.group_step * WORD,), align=16)
+        size = len(self.planes) * self.plane_step * WORD
+        words = self.ctx.temporary("words", DType.I8, (size,), align=16)
         w, x, batch = start(stored.buffer), start(words), Var(self.names.fresh("o"))
         if self.layer.multiplier > 1:
             self.lines = self.ctx.temporary("lines", DType.I8, (WORD, self.layer.inner * self.channels), align=16)
+        before = stored.prepare(as_expr(0)) + self._borders(x)
+        if self.windows:
+            self.places = places_of(self.planes, self.plane_step, self.layer.dilation[1] * self.channels)
+            self.offsets = self.ctx.pack("offsets", np.array(self.places, np.int32) * WORD)
         block: Block = ()
         for _, group in groupby(self._strips(), key=lambda strip: (strip.rows, strip.sources)):
             strips = list(group)
             step = Var(self.names.fresh("strip"))
             index = as_expr(0) if len(strips) == 1 else step
             block += loop(step, len(strips), *self._row(batch, strips, index, w, x))
-        before = stored.prepare(as_expr(0))
-        for number in range(self.groups):
-            before += self._fill(x, number, 0, self.layer.pad[1])
-            if not self._overwritten:
-                before += self._right(x, number)
         return (*before, *loop(batch, self.layer.batch, *block))
 
+    def _borders(self, words: Pointer) -> Block:
+        """What stays while rows are put between: of planes, and of the lines from which those are made whose words are
+        several columns deep."""
+        layer = self.layer
+        out: Block = ()
+        for number, plane in enumerate(self.planes):
+            if plane.depth == 1:
+                out += self._fill(words, number, 0, layer.pad[1])
+                if not self._overwritten:
+                    out += self._right(words, number)
+                continue
+            lines = len({row for row, _ in plane.taps})
+            length = (layer.columns + (plane.depth - 1) * layer.dilation[1]) * self.channels
+            self.padded = self.ctx.temporary("padded", DType.I8, (lines, length), align=16)
+            place = Pointer(self.padded, (as_expr(0), as_expr(0)))
+            out += (Invoke("helium_fill", (place,), (lines * length, layer.zero)),)
+        return out
+
     @property
-    def group_step(self) -> int:
-        """Words of a group of rows, with what is read and written beyond."""
+    def plane_step(self) -> int:
+        """Words of a plane, with what is read and written beyond."""
         layer = self.layer
         written = layer.pad[1] * self.channels + pad(layer.inner * self.channels, INTERLEAVED)
-        beyond = (self.blocks * WORD - layer.kernel[1]) * layer.dilation[1] if self.windows else 0
-        return pad(max((layer.columns + beyond) * self.channels, written) + GEMM_4X2.tile, 4)
+        if any(plane.depth > 1 for plane in self.planes):
+            written = max(written, pad(layer.columns * self.channels, INTERLEAVED))
+        return pad(max(layer.columns * self.channels, written) + GEMM_4X2.tile, 4)
 
     @property
     def _overwritten(self) -> bool:
@@ -160,23 +173,50 @@ class _HeliumDepthwise:
         """The border at a side."""
         if columns <= 0:
             return ()
-        place = Pointer(words.buffer, (as_expr((group * self.group_step + column * self.channels) * WORD),))
+        place = Pointer(words.buffer, (as_expr((group * self.plane_step + column * self.channels) * WORD),))
         return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.layer.zero)),)
 
     def _interleave(self, strip: _Strip, row: Callable[[int], Pointer], words: Pointer) -> Block:
         """The rows under a strip, four at a time."""
         block: Block = ()
-        for group in range(self.groups):
-            inner = group * self.group_step + self.layer.pad[1] * self.channels
+        for number, plane in enumerate(self.planes):
+            if plane.depth > 1:
+                block += self._interleave_columns(strip, row, words, number)
+                continue
+            inner = number * self.plane_step + self.layer.pad[1] * self.channels
             target = Pointer(words.buffer, (as_expr(inner * WORD),))
-            sources = strip.sources[group * WORD : (group + 1) * WORD]
+            sources = strip.sources[number * WORD : (number + 1) * WORD]
             repeat, row_of = self._repeated(sources, row)
             outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
             scalars = (self.layer.inner * self.channels, outside, self.layer.zero)
             block += (*repeat, Invoke("helium_interleave", (*map(row_of, sources), target), scalars))
             if self._overwritten:
-                block += self._right(words, group)
+                block += self._right(words, number)
         return block
+
+    def _interleave_columns(self, strip: _Strip, row: _Rows, words: Pointer, number: int) -> Block:
+        """A plane whose words are several columns deep, from lines with the borders of the rows."""
+        layer, plane, size = self.layer, self.planes[number], self.layer.inner * self.channels
+        rows = sorted({row for row, _ in plane.taps})
+        left = layer.pad[1] * self.channels
+        block: Block = ()
+        for line, kernel_row in enumerate(rows):
+            source = strip.sources[kernel_row]
+            if source == OUTSIDE or size == 0:
+                continue
+            place = Pointer(self.padded, (as_expr(line), as_expr(left)))
+            if layer.multiplier > 1:
+                copy = Invoke("helium_repeat", (row(source), place), (size // layer.multiplier, layer.multiplier))
+            else:
+                copy = Invoke("helium_copy", (row(source), place), (1, size, 0, 0))
+            block += (copy,)
+        step = layer.dilation[1] * self.channels
+        taps = (plane.taps + ((rows[0], 0),) * WORD)[:WORD]
+        pointers = [Pointer(self.padded, (as_expr(tap - rows[0]), as_expr(behind * step))) for tap, behind in taps]
+        outside = sum(1 << n for n, (tap, _) in enumerate(taps) if strip.sources[tap] == OUTSIDE)
+        target = Pointer(words.buffer, (as_expr(number * self.plane_step * WORD),))
+        scalars = (layer.columns * self.channels, outside, layer.zero)
+        return (*block, Invoke("helium_interleave", (*pointers, target), scalars))
 
     def _repeated(self, sources: Sequence[int], row: _Rows) -> tuple[Block, _Rows]:
         """Rows of the input with each channel as often as channels of the output see it, and where they are then."""
@@ -210,7 +250,8 @@ class _HeliumDepthwise:
             rows, finish = self._finished(strip.rows, (batch, first))
         kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
         name = f"helium_depthwise_{kind}{'_fixed' if self.numbers.kind == 'fixed' else ''}"
-        multiply = Invoke(name, (w, x, *rows), self._scalars())
+        operands = (w, start(self.offsets), x) if self.windows else (w, x)
+        multiply = Invoke(name, (*operands, *rows), self._scalars())
         return (*self._interleave(strip, row, x), multiply, *finish)
 
     def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
@@ -233,7 +274,7 @@ class _HeliumDepthwise:
         tail = (self.channels, *self.numbers.scalars)
         tap_step = layer.dilation[1] * self.channels
         if self.windows:
-            return (self.groups, self.blocks, self.group_step, tap_step, *pixels, *tail)
+            return (len(self.places) // WORD, max(self.places), *pixels, *tail)
         if self.column:
-            return (*pixels, self.group_step, self.groups, *tail)
+            return (*pixels, self.plane_step, len(self.planes), *tail)
         return (*pixels, tap_step, layer.kernel[1], *tail)

@@ -8,11 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from ...blocks.common import word_of
-from ...blocks.helium import FEW_STEPS, GEMM_4X2, STEP, pad
-from ...blocks.helium_depthwise import INTERLEAVED
+from ...blocks.helium import FEW_STEPS, GEMM_4X2, PRE_SHIFT, STEP, pad
 from ...ir.build import minimum, store
-from ...ir.loops import I8, Block, Buffer, Expr, Invoke, LoopKind, Pointer, Var, as_expr
+from ...ir.loops import I8, I32, Block, Buffer, Expr, Invoke, LoopKind, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..block_contraction import Tiling
@@ -20,7 +18,7 @@ from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..products import Product
-from ..requantization import MOST_PRODUCT
+from ..requantization import MOST_PRODUCT, rounded_form
 
 ROWS = 16
 """Rows that are copied at a time, if they have to be."""
@@ -37,12 +35,12 @@ class _HeliumProduct(Tiling[Product]):
     def __init__(self, work: Product) -> None:
         super().__init__(work)
         requantize = work.requantization is not None
+        self.kind, self.limits, self.factor = self._numbers() if requantize else ("i32", (), I32(0))
         self.pixels = min(ROWS if requantize else 2, work.shape[-1])
         self.stream = replace(GEMM_4X2, factors=requantize)
         self.steps = pad(work.width, STEP) // STEP
         size = self.stream.size(pad(work.channels, self.stream.tile), self.steps)
         self.weights = work.ctx.temporary("w", DType.I32, (size,), align=4)
-        self.words = work.ctx.temporary("words", DType.I8, (pad(work.channels, INTERLEAVED) * 4,), align=STEP)
         self.totals = work.ctx.temporary("totals", DType.I32, (pad(work.channels, 4),), align=4)
         self.copied = work.width % STEP != 0 or bool(work.digits.weights)
         width = self.steps * STEP
@@ -51,6 +49,16 @@ class _HeliumProduct(Tiling[Product]):
             self.depth_steps = pad(work.depth, STEP) // STEP
             self.ones = work.ctx.pack("ones", self._ones())
             self.sums = work.ctx.temporary("sums", DType.I32, (self.pixels, GEMM_4X2.tile), align=STEP)
+
+    def _numbers(self) -> tuple[str, tuple[int, ...], Expr]:
+        """What the blocks make, the last of their scalars, and the word of all factors."""
+        rq = self.work.requantization
+        assert rq is not None
+        bound = np.full(1, self.work.reach)
+        found = rounded_form(replace(rq, scale=rq.scale[:1]), -bound, bound, PRE_SHIFT) if rq.least == -128 else None
+        if found is None:
+            return "i8", (rq.zero_point, rq.least), self.work.factor()
+        return "fixed", (rq.zero_point,), I32(int(found[0]))
 
     def _ones(self) -> np.ndarray:
         """The stream of a column that adds up a row."""
@@ -61,13 +69,14 @@ class _HeliumProduct(Tiling[Product]):
     # ---- the right matrix
 
     def enter(self, position: Sequence[Expr]) -> Block:
-        """Four of its rows at a time become words, one of each column, which go to the places of that column."""
-        work, q, words = self.work, Var(self.work.names.fresh("q")), self.stream.words
-        full, rest = divmod(work.depth, 4)
-        block = loop(q, full, *self._four(position, q, 4))
-        block += self._four(position, as_expr(full), rest) if rest else ()
+        """It goes to the places of its columns."""
+        work, words, tile = self.work, self.stream.words, self.stream.tile
         first = Pointer(work.rhs.buffer, work.place_of(work.rhs, (*position, as_expr(0), as_expr(0))))
-        block += (Invoke("helium_sum", (first, start(self.totals)), (work.depth, work.channels, 0)),)
+        scalars = (work.depth, work.channels, work.channels, self.stream.size(tile, self.steps))
+        block: Block = (
+            Invoke("helium_pack", (first, start(self.weights, as_expr(tile))), scalars),
+            Invoke("helium_sum", (first, start(self.totals)), (work.depth, work.channels, 0)),
+        )
 
         def column(at: Expr, c: Var, number: Expr) -> Block:
             def put(word: Expr, value: Expr) -> Block:
@@ -77,7 +86,7 @@ class _HeliumProduct(Tiling[Product]):
             out = (*work.digit_words(self.steps * words, put), bias)
             if not self.stream.factors:
                 return out
-            return (*out, store(self.weights[self.stream.factor(at, self.steps, c)], work.factor()))
+            return (*out, store(self.weights[self.stream.factor(at, self.steps, c)], self.factor))
 
         return (*block, *self._columns(column))
 
@@ -90,19 +99,6 @@ class _HeliumProduct(Tiling[Product]):
         tiles = -(-self.work.channels // self.stream.tile)
         return loop(t, tiles, *loop(c, self.stream.tile, *column(at, c, number), kind=LoopKind.UNROLL))
 
-    def _four(self, batch: Sequence[Expr], q: Expr, rows: int) -> Block:
-        """Rows ``4 * q`` to ``4 * q + rows - 1``, and zeros in place of those that are missing."""
-        work, words = self.work, self.stream.words
-        places = [work.place_of(work.rhs, (*batch, q * 4 + min(n, rows - 1), as_expr(0))) for n in range(4)]
-        pointers = (*(Pointer(work.rhs.buffer, place) for place in places), start(self.words))
-        outside = sum(1 << n for n in range(rows, 4))
-
-        def column(at: Expr, c: Var, number: Expr) -> Block:
-            word = word_of(self.words, number * 4)
-            return (store(self.weights[self.stream.weight(at, q // words, c, q % words)], word),)
-
-        return (Invoke("helium_interleave", pointers, (work.channels, outside, 0)), *self._columns(column))
-
     # ---- rows
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
@@ -113,19 +109,18 @@ class _HeliumProduct(Tiling[Product]):
             multiply = self._multiply("helium_gemm_4x2_i32", x, start(acc), count, step, ())
             return (*before, multiply, *work.epilogue(acc, count, position))
         few = self.steps <= FEW_STEPS and work.channels % self.stream.tile == 0
-        block = "helium_gemm_4x2_one_run_i8" if few else "helium_gemm_4x2_i8"
-        limits = (rq.zero_point, rq.least)
+        block = f"helium_gemm_4x2_{'one_run_' if few else ''}{self.kind}"
         if rq.whole:
             (out,) = work.outputs(position, 1)
-            return (*before, self._multiply(block, x, out, count, step, limits))
+            return (*before, self._multiply(block, x, out, count, step, self.limits))
         made = work.scratch(self.pixels, STEP)
-        multiply = self._multiply(block, x, start(made), count, step, limits)
+        multiply = self._multiply(block, x, start(made), count, step, self.limits)
         return (*before, multiply, *work.epilogue(made, count, position))
 
     def _multiply(
         self, block: str, x: Pointer, y: Pointer, count: int, step: int, limits: tuple[int, ...]
     ) -> Invoke:
-        runs = (self.steps,) if block == "helium_gemm_4x2_one_run_i8" else (1, self.steps, 0)
+        runs = (self.steps,) if "one_run" in block else (1, self.steps, 0)
         return Invoke(block, (start(self.weights), x, y), (*runs, count, step, self.work.channels, *limits))
 
     def _stage(self, position: Position, count: int) -> tuple[Block, Pointer, int]:
