@@ -25,7 +25,7 @@ from ..requantization import MOST_PRODUCT
 from ..transposed import lower_transposed
 from .finish import finish_pixels, made_pixels
 from .numbers import helium_numbers
-from .rows import Rows, ways_to_read
+from .rows import Rows, copy_of, ways_to_read
 
 CHUNK = 32
 """Pixels that are computed at a time where a row has many."""
@@ -226,7 +226,7 @@ class _HeliumTiling(Tiling[Contraction]):
         made = made_pixels(work.ctx, count, work.channels)
         multiply = self._invoke(kind, x, start(made), count, limits)
         if rq.whole:
-            return (multiply, Invoke("helium_copy", (start(made), out), (count, *(work.channels,) * 2, apart)))
+            return (multiply, copy_of(start(made), out, count, work.channels, work.channels, apart))
         if work.neighbours:
             return (multiply, *finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position))
         return (multiply, *work.epilogue(made, count, position))

@@ -19,6 +19,7 @@ from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..products import Product
 from ..requantization import MOST_PRODUCT, rounded_form
+from .rows import copy_of
 
 ROWS = 16
 """Rows that are copied at a time, if they have to be."""
@@ -131,7 +132,7 @@ class _HeliumProduct(Tiling[Product]):
         if lines is None:
             return (), source, apart
         width = lines.shape[-1]
-        block: Block = (Invoke("helium_copy", (source, start(lines)), (count, work.depth, apart, width)),)
+        block: Block = (copy_of(source, start(lines), count, work.depth, apart, width),)
         if work.digits.weights:
             scalars = (1, self.depth_steps, 0, count, width, 1)
             block += (Invoke("helium_gemm_4x2_i32", (start(self.ones), start(lines), start(self.sums)), scalars),)

@@ -20,6 +20,9 @@ from ..kernel import KernelContext
 from ..tensors import TensorRef
 from ..window import Window
 
+SHORT = 2 * STEP
+"""Bytes of runs that ``helium_windows`` copies in fewer cycles than ``helium_copy``."""
+
 
 def ways_to_read(window: Window, pixels: int) -> tuple[bool, ...]:
     """Whether windows of the pixels of a row can be read as they are, and whether they can be ``gathered``."""
@@ -27,6 +30,14 @@ def ways_to_read(window: Window, pixels: int) -> tuple[bool, ...]:
     if rank and (window.dilation[-1] != 1 or (pixels == 1 and rank == 2 and window.kernel[0] > 1)):
         return (True,)
     return (False, True) if rank else (False,)
+
+
+def copy_of(source: Pointer, target: Pointer, runs: int, size: int, x_step: int = 0, y_step: int = 0) -> Invoke:
+    """Copies ``runs`` of ``size`` bytes each, which are ``x_step`` and ``y_step`` bytes apart; if they are short, as
+    windows of one row, which is done for all of them at once."""
+    if runs > 1 and size <= SHORT:
+        return Invoke("helium_windows", (source, target), (runs, 1, size, x_step, 0, y_step, 0))
+    return Invoke("helium_copy", (source, target), (runs, size, x_step, y_step))
 
 
 class Rows:
@@ -136,9 +147,10 @@ class Rows:
         if not inner:
             return ()
         target = Pointer(copy, (at + self._beside() * self.depth,))
-        dense = self.depth == self.window.channels
-        scalars = (1, inner * self.depth, 0, 0) if dense else (inner, self.depth, self.window.channels, self.depth)
-        return (Invoke("helium_copy", (self._source(where, max(-self.left, 0)), target), scalars),)
+        source = self._source(where, max(-self.left, 0))
+        if self.depth == self.window.channels:
+            return (copy_of(source, target, 1, inner * self.depth),)
+        return (copy_of(source, target, inner, self.depth, self.window.channels, self.depth),)
 
     def _fill(self, copy: Buffer, at: Expr, size: int) -> Block:
         return (Invoke("helium_fill", (Pointer(copy, (at,)),), (size, self.fill)),)

@@ -82,12 +82,23 @@ GRAPHS = {
     "depthwise 4x1": integer_conv_graph((1, 9, 4, 6), (6, 4, 1, 1), group=6),
     "depthwise, wide borders": integer_conv_graph((1, 2, 2, 8), (8, 3, 3, 1), pad=(3, 3, 4, 4), group=8),
     "depthwise 5x5": integer_conv_graph((1, 7, 8, 8), (8, 5, 5, 1), pad=(2, 2, 2, 2), group=8),
+    "depthwise 5x5, dilation": integer_conv_graph(
+        (1, 9, 10, 5), (5, 5, 5, 1), pad=(4, 3, 4, 4), dilation=(2, 2), group=5
+    ),
+    "depthwise 6x5, stride": integer_conv_graph((1, 9, 10, 6), (6, 6, 5, 1), stride=(2, 2), pad=(2, 4, 1, 0), group=6),
+    "depthwise 1x7": integer_conv_graph((2, 3, 9, 7), (7, 1, 7, 1), pad=(0, 3, 0, 3), group=7),
     "depthwise 3x7": integer_conv_graph((1, 7, 9, 6), (6, 3, 7, 1), stride=(1, 2), pad=(1, 3, 1, 3), group=6),
     "depthwise 9x9": integer_conv_graph((1, 12, 11, 5), (5, 9, 9, 1), stride=(2, 2), pad=(9, 4, 4, 4), group=5),
     "depthwise 13x1": integer_conv_graph((1, 17, 3, 12), (12, 13, 1, 1), pad=(3, 0, 3, 0), group=12),
     "depthwise, two channels each": integer_conv_graph((1, 6, 5, 8), (16, 3, 3, 1), pad=SAME, group=8),
     "depthwise, three channels each": integer_conv_graph((1, 7, 9, 5), (15, 3, 3, 1), stride=(2, 2), group=5),
     "depthwise 5x5, two channels each": integer_conv_graph((1, 7, 8, 7), (14, 5, 5, 1), pad=(2, 2, 2, 2), group=7),
+    "depthwise 6x6, three channels each": integer_conv_graph(
+        (1, 7, 8, 3), (9, 6, 6, 1), pad=(3, 3, 2, 2), group=3
+    ),
+    "pointwise, few channels": integer_conv_graph((2, 5, 7, 3), (3, 1, 1, 3)),
+    "pointwise, one pixel wide": integer_conv_graph((1, 6, 1, 5), (6, 1, 1, 5)),
+    "groups of eight channels": integer_conv_graph((1, 5, 7, 32), (20, 1, 1, 8), group=4),
     "depthwise, clamped": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, lo=-7),
     "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
     "depthwise, table": integer_conv_graph((2, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, table=True),
@@ -111,7 +122,11 @@ FACTORS = {
     "residual": with_scales(integer_conv_graph((1, 5, 6, 16), (8, 3, 3, 16), pad=SAME, residual=True)),
     "table": with_scales(integer_conv_graph((1, 5, 6, 16), (8, 1, 1, 16), table=True)),
     "groups": with_scales(integer_conv_graph((1, 5, 6, 32), (8, 1, 1, 16), group=2)),
+    "one pixel": with_scales(integer_conv_graph((1, 1, 1, 150), (21, 1, 1, 150))),
+    "one step": with_scales(integer_conv_graph((1, 5, 7, 9), (6, 1, 1, 9))),
+    "one step, groups": with_scales(integer_conv_graph((1, 5, 7, 32), (24, 1, 1, 8), group=4)),
     "depthwise": integer_conv_graph((1, 6, 5, 16), (16, 3, 3, 1), pad=SAME, group=16, rounded=True),
+    "depthwise 5x5": integer_conv_graph((1, 7, 8, 7), (7, 5, 5, 1), pad=(2, 2, 2, 2), group=7, rounded=True),
     "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7, rounded=True),
     "depthwise, stride": integer_conv_graph((1, 9, 9, 6), (6, 3, 3, 1), stride=(2, 2), group=6, rounded=True),
 }

@@ -24,6 +24,7 @@ from tests.artifacts.built import run_artifact
 from tests.artifacts.machines import machine_id
 from tests.schedule.graphs import random_inputs
 from tests.schedule.test_generators import machines
+from tests.schedule.test_halfword_factors import with_scales
 from tests.schedule.test_helium import M55, with_helium
 from tests.schedule.test_staged import M4, Route, assert_exact, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
@@ -79,6 +80,8 @@ def constant_right(graph: Graph) -> Graph:
     return replace(graph, inputs=graph.inputs[:1], constants={**graph.constants, "w": weights})
 
 
+GRAPHS["factors"] = with_scales(product((7, 48), (48, 8)))
+GRAPHS["factors, columns left"] = with_scales(product((5, 20), (20, 7), zeros=(3, 0)))
 GRAPHS["constant, with a zero point"] = constant_right(product((6, 24), (24, 9), zeros=(3, -128), scale=0.0005))
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
