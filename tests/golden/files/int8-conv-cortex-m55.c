@@ -26,13 +26,13 @@ static CCML_APART void model_transpose_0(const int8_t *x, int8_t *y)
    conv_2 + relu_3 */
 static CCML_APART void model_conv_0(const int8_t *x, const int32_t * restrict w, int8_t * restrict rows, int8_t *y)
 {
+  ccml_helium_fill(&rows[0], 156, 3);
   for (ptrdiff_t o_1 = 0; o_1 < 6; ++o_1)
   {
     for (ptrdiff_t row = 0; row < 3; ++row)
     {
       if (o_1 * 2 + row + -1 >= 0)
       {
-        ccml_helium_fill(&rows[row * 52], 4, 3);
         ccml_helium_copy(&x[(o_1 * 2 + row) * 48 - 48], &rows[row * 52 + 4], 1, 48, 0, 0);
       }
       else
@@ -65,7 +65,7 @@ static CCML_APART void model_conv_2(const int8_t * restrict x, const int32_t * r
   for (ptrdiff_t o_1 = 0; o_1 < 6; ++o_1)
   {
     ccml_helium_copy(&x[o_1 * 48], &rows[0], 1, 48, 0, 0);
-    ccml_helium_gemm_4x2_one_run_fixed(&w[0], &rows[0], &y[o_1 * 48], 1, 6, 8, 8, -128);
+    ccml_helium_gemm_4x1_fixed(&w[0], &rows[0], &y[o_1 * 48], 6, 8, 8, 8, -128);
   }
 }
 
