@@ -52,14 +52,16 @@ def are_exact(
     zero_point: int,
     lo: int,
     hi: int,
+    every: int = 1,
 ) -> np.ndarray:
     """Which factors equal the definition for all accumulators within their channel's bounds.
 
     Both rise with the accumulator. So it is enough that for every result the definition reaches it at the least
-    accumulator for which the product does, and not before.
+    accumulator for which the product does, and not before. With ``every`` some results only are looked at: those that
+    fail there need no closer look.
     """
     low, high = (column[:, np.newaxis] for column in np.asarray(bounds, np.int64).reshape(-1, 2).T)
-    results = np.arange(lo + 1, hi + 1, dtype=np.int64)
+    results = np.arange(lo + 1, hi + 1, every, dtype=np.int64)
     wanted = (results - zero_point << shift) - (1 << shift - 1)
     first = np.clip(-(-wanted // np.maximum(factors[:, np.newaxis], 1)), low, high + 1)
 

@@ -122,9 +122,9 @@ def _count(quantizer: Quantizer, trials: int) -> int:
     return min(_MOST_ALONE, max(_ALONE_SAMPLES, most))
 
 
-def _some(samples: Samples, count: int) -> list[dict[str, np.ndarray]]:
-    """``count`` of the samples, or all."""
-    return [{name: array[n] for name, array in samples.inputs.items()} for n in spread(samples.count, count)]
+def _some(samples: Samples, count: int) -> dict[str, np.ndarray]:
+    """The inputs of ``count`` of the samples, or of all."""
+    return {name: array[spread(samples.count, count)] for name, array in samples.inputs.items()}
 
 
 def layer_of(parts: Partition, name: str) -> str:

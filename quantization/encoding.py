@@ -54,7 +54,23 @@ class Encoding:
 
     def round_trip(self, x: np.ndarray) -> np.ndarray:
         """``x`` as it is after having been stored."""
-        return self.dequantize(self.quantize(x))
+        if len(self.scale) > 1 or self.dtype.size > 2 or x.dtype != np.float32:
+            return self.dequantize(self.quantize(x))
+        limits, zero = np.iinfo(self.dtype.numpy), self.zero_point[0]
+        return stored_floats(x, *(np.float32(each) for each in (self.scale[0], limits.min - zero, limits.max - zero)))
+
+
+_Floats = np.ndarray | np.float32
+
+
+def stored_floats(x: np.ndarray, step: _Floats, low: _Floats, high: _Floats) -> np.ndarray:
+    """Floats as they are after having been stored in 8 or 16 bits that reach from ``low`` to ``high``, counted in steps
+    from zero: what quantization and dequantization do, all in float32, which holds these integers."""
+    rounded = np.asarray(x / step)
+    np.rint(rounded, out=rounded)
+    np.fmax(rounded, low, out=rounded)
+    np.fmin(rounded, high, out=rounded)
+    return np.multiply(rounded, step, out=rounded)
 
 
 def activation_encoding(low: float, high: float, dtype: DType, symmetric: bool) -> Encoding:

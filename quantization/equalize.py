@@ -163,9 +163,10 @@ def _channel_values(
     for values in runs(model, samples, chosen) if pairs else ():
         for pair, rows in zip(pairs, kept):
             tensor, axis = pair.tensors[-1]
-            channels = np.moveaxis(values[tensor.name], axis, 0).reshape(tensor.shape[axis], -1)
-            rows.append(channels[:, :: -(-channels.shape[1] // positions)])
-    return [np.stack(rows).astype(np.float64) for rows in kept]
+            array = values[tensor.name]
+            channels = np.moveaxis(array, axis + 1, 1).reshape(len(array), tensor.shape[axis], -1)
+            rows.append(channels[:, :, :: -(-channels.shape[2] // positions)])
+    return [np.concatenate(rows).astype(np.float64) for rows in kept]
 
 
 def best_scales(pair: Pair, values: np.ndarray, constants: Mapping[str, np.ndarray]) -> np.ndarray:

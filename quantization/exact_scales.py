@@ -20,6 +20,7 @@ from ..ir.graph import Graph, Node
 from ..ops.accumulators import channel_bounds
 from ..ops.attributes import integer, number
 from ..ops.fixed_point import exact_multipliers, have_multipliers
+from ..ops.halfword_factors import are_exact, common_shift
 from ..passes.integerize import integerize
 from ..passes.pipeline import before
 from .encoding import Encoding
@@ -63,10 +64,22 @@ class _Requantization:
         room = (self.bounds[:, 1] - self.bounds[:, 0]) // 16 + 1
         bounds = np.clip(np.stack([self.bounds[:, 0] - room, self.bounds[:, 1] + room], axis=1), _I32.min, _I32.max)
         own = np.broadcast_to(bounds[channels] if len(bounds) > 1 else bounds, (scales.size, 2))
-        found = exact_multipliers(scales, own.tolist(), self.zero_point, *self.limits)
-        exact = np.array([form is not None for form in found], np.bool_)
-        inside = np.clip(own, -_MOST_SHIFTED, _MOST_SHIFTED).tolist()
-        return exact & have_multipliers(scales, inside, self.zero_point, *self.limits, *self.shifts)
+        exact = self._have_factors(scales, own)
+        left = np.flatnonzero(~exact)
+        if left.size:
+            found = exact_multipliers(scales[left], own[left].tolist(), self.zero_point, *self.limits)
+            inside = np.clip(own[left], -_MOST_SHIFTED, _MOST_SHIFTED).tolist()
+            common = have_multipliers(scales[left], inside, self.zero_point, *self.limits, *self.shifts)
+            exact[left] = common & [form is not None for form in found]
+        return exact
+
+    def _have_factors(self, scales: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """Which have a factor of 15 bits: as a multiplier it serves with any shifts."""
+        shift = common_shift(float(scales.max(initial=0)))
+        if shift is None:
+            return np.full(scales.shape, False)
+        factors = np.rint(scales.astype(np.float64) * 2.0**shift).astype(np.int64)
+        return are_exact(scales, factors, shift, bounds, self.zero_point, *self.limits)
 
 
 def with_exact_scales(

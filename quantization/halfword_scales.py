@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -19,8 +20,12 @@ from .encoding import Encoding
 _FINER, _COARSER = 1 - 2.0**-5, 1 + 2.0**-3
 """How far a scale may move; what is finer cuts off the largest weights."""
 _MOST_TRIALS = 512
-_ULPS = (0, 1, -1, 2, -2, 3, -3)
+_ULPS = np.array((0, 1, -1, 2, -2, 3, -3), np.int32)
 """Around a factor: the product is rounded twice on its way from the scale."""
+_AT_ONCE = 512
+"""Scales that are tried together."""
+_GLANCE = 32
+"""Of the results, by which most scales fall."""
 _I32 = 2**31 - 1
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -49,21 +54,32 @@ def with_halfword_factors(scales: np.ndarray, products: Products, reach: np.ndar
         return scales
     sums = np.minimum(np.ceil(2 * reach / np.maximum(wanted, _TINY)), _I32).astype(np.int64)
     bounds, limits = np.stack([-sums, sums], axis=1), np.iinfo(result.dtype.numpy)
-    moved, waiting = scales.copy(), np.arange(scales.size)
-    for factors in _nearest(wanted * 2.0**shift):
-        for ulps in _ULPS:
-            some = waiting[factors[waiting] > 0]
-            if not some.size:
-                break
-            near = products.scales(factors[some] * 2.0**-shift)
-            tried = (near.view(np.int32) + np.int32(ulps)).view(np.float32)
-            layer = shift, bounds[some], result.zero_point[0], int(limits.min), int(limits.max)
-            found = are_exact(products.of(tried), factors[some], *layer)
-            moved[some[found]] = tried[found]
-            waiting = np.setdiff1d(waiting, some[found], assume_unique=True)
-        if not waiting.size:
+    layer = shift, result.zero_point[0], int(limits.min), int(limits.max)
+    moved, waiting, trials = scales.copy(), np.arange(scales.size), _nearest(wanted * 2.0**shift)
+    while waiting.size:
+        block = [*islice(trials, max(1, _AT_ONCE // (_ULPS.size * waiting.size)))]
+        if not block:
             break
+        factors = np.stack(block)[:, np.newaxis, waiting]
+        near = products.scales(factors * 2.0**-shift)
+        tried = (near.view(np.int32) + _ULPS[:, np.newaxis]).view(np.float32).reshape(-1, waiting.size)
+        each = np.repeat(factors, _ULPS.size, axis=1).reshape(tried.shape)
+        exact = _exact(products.of(tried), each, bounds[waiting], layer)
+        found = exact.any(axis=0)
+        moved[waiting[found]] = tried[exact.argmax(axis=0), np.arange(waiting.size)][found]
+        waiting = waiting[~found]
     return moved
+
+
+def _exact(scales: np.ndarray, factors: np.ndarray, bounds: np.ndarray, layer: tuple[int, int, int, int]) -> np.ndarray:
+    """``[trials, channels]``; few are looked at closely. ``layer`` has the shift, the zero point and the limits."""
+    exact = factors > 0
+    for every in (_GLANCE, 1):
+        trial, channel = np.nonzero(exact)
+        some = scales[trial, channel], factors[trial, channel]
+        shift, zero_point, lo, hi = layer
+        exact[trial, channel] = are_exact(*some, shift, bounds[channel], zero_point, lo, hi, every)
+    return exact
 
 
 def _nearest(wanted: np.ndarray) -> Iterator[np.ndarray]:

@@ -47,21 +47,22 @@ class Histogram:
         return int(self.counts.sum()) + self.zeros
 
     def add(self, x: np.ndarray) -> None:
-        """Counts finite values; of very many, such as lie evenly apart. The extremes are those of all."""
-        flat = x.reshape(-1)
-        if not flat.size:
+        """Counts finite values of samples ``x[samples, ...]``; of a sample with very many, such as lie evenly apart.
+        The extremes are those of all."""
+        if not x.size:
             return
-        low, high = float(flat.min()), float(flat.max())
+        rows = x.reshape(len(x), -1)
+        low, high = float(rows.min()), float(rows.max())
         self.low, self.high = min(self.low, low), max(self.high, high)
-        some = flat[:: flat.size // _MOST_COUNTED | 1]
-        values = some[some != 0].astype(np.float64)
+        some = rows[:, :: rows.shape[1] // _MOST_COUNTED | 1]
+        values = some[some != 0]
         self.zeros += some.size - values.size
         if not values.size:
             return
         if self.exponent is None:
             self.exponent = math.frexp(max(high, 0.0) - min(low, 0.0))[1] - int(math.log2(MAX_BINS))
         self._cover(float(values.min()), float(values.max()))
-        places = np.floor(values / self.width).astype(np.int64) - self.first
+        places = np.floor(values.astype(np.float64) / self.width).astype(np.int64) - self.first
         self.counts += np.bincount(places, minlength=self.counts.size)
 
     def merged(self, other: Histogram) -> Histogram:
@@ -137,20 +138,24 @@ class TensorStats:
         return max(0.0, *(fold.high for fold in self.folds))
 
     def add(self, x: np.ndarray) -> None:
-        """Observes one sample."""
-        fold = self.folds[self.samples % FOLDS]
-        self.samples += 1
+        """Observes samples, ``x[samples, ...]``."""
+        numbers = self.samples + np.arange(len(x))
+        self.samples += len(x)
         if not x.size:
             return
-        low, high = float(x.min()), float(x.max())
-        if not math.isfinite(low) or not math.isfinite(high):
+        rows = x.reshape(len(x), -1)
+        lows, highs = rows.min(axis=1), rows.max(axis=1)
+        finite = np.isfinite(lows) & np.isfinite(highs)
+        if not finite.all():
             self.finite = False
-            return
-        if math.isnan(self.smooth_low):
-            self.smooth_low, self.smooth_high = low, high
-        self.smooth_low += (1.0 - self.momentum) * (low - self.smooth_low)
-        self.smooth_high += (1.0 - self.momentum) * (high - self.smooth_high)
-        fold.add(x)
+            rows, lows, highs, numbers = rows[finite], lows[finite], highs[finite], numbers[finite]
+        for low, high in zip(lows.tolist(), highs.tolist()):
+            if math.isnan(self.smooth_low):
+                self.smooth_low, self.smooth_high = low, high
+            self.smooth_low += (1.0 - self.momentum) * (low - self.smooth_low)
+            self.smooth_high += (1.0 - self.momentum) * (high - self.smooth_high)
+        for number, fold in enumerate(self.folds):
+            fold.add(rows[numbers % FOLDS == number])
 
     def merged(self, other: TensorStats) -> TensorStats:
         """The statistics of tensors that are to share an encoding."""

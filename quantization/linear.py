@@ -67,37 +67,35 @@ def channel_scales(node: Node, scales: np.ndarray) -> np.ndarray:
     return np.resize(scales, channels)
 
 
-def outputs_of(node: Node, rows: np.ndarray, matrices: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
-    """What a convolution or a matrix product makes of all rows of one input, ``[group, rows, k]``."""
-    result = rows @ matrices
-    shape = node.output.shape
-    if node.op == "conv":
-        batch, channels, *counts = shape
-        moved = result.reshape(len(result), batch, prod(counts), -1).transpose(1, 0, 3, 2)
-        result = moved.reshape(batch, channels, -1) + (0 if bias is None else bias.reshape(-1, 1))
-        return result.reshape(shape)
-    return result.reshape(shape) if bias is None else result.reshape(shape) + bias
-
-
 def to_rows(node: Node, x: np.ndarray, most: int) -> np.ndarray:
-    """The input as ``[group, rows, k]`` so that ``rows @ matrices`` are the outputs without bias (of
-    ``conv_transpose``, the parts that are added up to them). Of more than ``most`` rows, such as lie evenly apart."""
+    """Inputs ``[samples, ...]`` as ``[group, rows, k]``, one sample after the other, so that ``rows @ matrices`` are
+    the outputs without bias (of ``conv_transpose``, the parts that are added up to them). Of more than ``most`` rows of
+    a sample, such as lie evenly apart."""
+    samples, group = len(x), groups_of(node)
     if node.op == "matmul":
-        return _thinned(x.reshape(1, -1, x.shape[-1]), most)
-    group, channels = groups_of(node), x.shape[1]
+        return _thinned(x.reshape(samples, -1, x.shape[-1]), most).reshape(1, -1, x.shape[-1])
+    merged = x.reshape(-1, *x.shape[2:])
+    channels, spatial = merged.shape[1], merged.ndim - 2
     if node.op == "conv_transpose":
-        rows = np.moveaxis(x, 1, -1).reshape(-1, group, channels // group).transpose(1, 0, 2)
-        return _thinned(rows, most)
+        rows = _thinned(np.moveaxis(merged, 1, -1).reshape(samples, -1, channels), most)
+        return rows.reshape(-1, group, channels // group).transpose(1, 0, 2)
     stride, pad, dilation = (ints(node.attrs, name) for name in ("stride", "pad", "dilation"))
-    kernel, spatial = node.operands[1].shape[2:], x.ndim - 2
-    counts = window_counts(x.shape[2:], kernel, stride, pad, dilation)
-    padded = np.pad(x, [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])])
-    patches = windows(padded, kernel, stride, dilation, counts)
-    grouped = patches.reshape(x.shape[0], group, channels // group, prod(counts), prod(kernel))
-    rows = grouped.transpose(1, 0, 3, 2, 4).reshape(group, x.shape[0] * prod(counts), -1)
-    return _thinned(rows, most)
+    kernel = node.operands[1].shape[2:]
+    counts = window_counts(merged.shape[2:], kernel, stride, pad, dilation)
+    padded = np.pad(merged, [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])])
+    patches = np.moveaxis(windows(padded, kernel, stride, dilation, counts), 1, spatial + 1)
+    own = len(merged) // samples * prod(counts)
+    if own > most:
+        places = np.arange(samples)[:, np.newaxis] * own + _evenly(own, most)
+        patches = patches[np.unravel_index(places.reshape(-1), (len(merged), *counts))]
+    rows = patches.reshape(samples * min(own, most), group, -1)
+    return np.ascontiguousarray(rows.transpose(1, 0, 2))
+
+
+def _evenly(count: int, most: int) -> np.ndarray:
+    return np.linspace(0, count - 1, most).astype(np.int64)
 
 
 def _thinned(rows: np.ndarray, most: int) -> np.ndarray:
     count = rows.shape[1]
-    return rows if count <= most else rows[:, np.linspace(0, count - 1, most).astype(np.int64)]
+    return rows if count <= most else rows[:, _evenly(count, most)]

@@ -31,8 +31,9 @@ def softmaxes(graph: Graph) -> list[Node]:
 
 
 def float_nodes(graph: Graph, runs: Iterable[Arrays]) -> frozenset[str]:
-    """The nodes (``key``) that are to stay in float, by the values of the float model on some samples: each softmax
-    with hidden scores, and the pointwise operators and views before it whose results hold such numbers."""
+    """The nodes (``key``) that are to stay in float, by the values of the float model on some samples, in batches
+    ``[samples, ...]``: each softmax with hidden scores, and the pointwise operators and views before it whose results
+    hold such numbers."""
     waiting = {key(node): node for node in softmaxes(graph)}
     masked: dict[str, Node] = {}
     hiding: set[str] = set()
@@ -52,7 +53,7 @@ def float_nodes(graph: Graph, runs: Iterable[Arrays]) -> frozenset[str]:
 def _hides_scores(node: Node, known: Mapping[str, np.ndarray]) -> bool:
     scores = known[node.operands[0].name]
     with np.errstate(invalid="ignore", over="ignore"):
-        largest = scores.max(axis=integer(node.attrs, "axis"), keepdims=True)
+        largest = scores.max(axis=integer(node.attrs, "axis") + 1, keepdims=True)
         return bool((scores < largest - HIDDEN).any())
 
 

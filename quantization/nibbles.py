@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.graph import Node
-from ..ops.evaluate import evaluate_graph
 from ..samples import Samples
-from .execute import GoodEnough, evaluate_samples, relative_noise
+from .execute import GoodEnough, evaluate_all, evaluate_samples, relative_noise
 from .linear import scale_numbers, to_matrices
 from .observe import spread
 from .partition import key, layer_names
@@ -87,12 +86,13 @@ def by_noise(
 ) -> list[_Channel]:
     """All channels, the noisiest for their bytes first."""
     chosen = spread(samples.count, _ALONE_SAMPLES)
-    noise = dict.fromkeys(layers, 0.0)
-    for n in chosen:
-        values = evaluate_graph(quantizer.graph, {name: array[n] for name, array in samples.inputs.items()})
-        for name in layers:
-            weights = {(name, place): each.real for place, each in found.tuned[name].weights.items()}
-            noise[name] += relative_noise(quantizer.graph, values, {}, weights)
+    values = evaluate_all(quantizer.graph, {name: array[chosen] for name, array in samples.inputs.items()})
+    noise = {
+        name: relative_noise(
+            quantizer.graph, values, {(name, place): each.real for place, each in found.tuned[name].weights.items()}
+        )
+        for name in layers
+    }
     channels = []
     for name, node in layers.items():
         own = found.tuned[name].noise

@@ -44,25 +44,33 @@ def observe(
     stats = {name: TensorStats() for name in names}
     means: dict[str, list[np.ndarray]] = {key(node): [] for node in layers}
     chosen = set(tuned)
-    for number, values in enumerate(runs(model, samples, range(samples.count))):
+    first = 0
+    for values in runs(model, samples, range(samples.count)):
         equalized = {**values, **{name: values[name] / divisor for name, divisor in divisors.items()}}
         for name, tensor in stats.items():
             tensor.add(equalized[name])
-        if number in chosen:
-            for node in layers:
-                means[key(node)].append(channel_means(node, equalized[key(node)]))
-    return Observations(stats, {name: np.stack(rows) for name, rows in means.items()})
+        count = len(next(iter(values.values())))
+        seen = [place for place in range(count) if first + place in chosen]
+        for node in layers if seen else ():
+            means[key(node)].append(channel_means(node, equalized[key(node)][seen]))
+        first += count
+    return Observations(stats, {name: np.concatenate(rows) for name, rows in means.items()})
 
 
 def runs(model: Runner, samples: Samples, chosen: Sequence[int]) -> Iterator[Arrays]:
-    for place, number in enumerate(chosen):
-        done = {"share": (place + 1) / len(chosen)}
-        log.info("observing the float model, sample %d of %d", place + 1, len(chosen), extra=done)
-        yield model.run({name: array[number] for name, array in samples.inputs.items()})
+    """What the model gives for the samples numbered in ``chosen``, in batches ``[samples, ...]``."""
+    done, numbers = 0, np.asarray(chosen)
+    inputs = {name: array[numbers] for name, array in samples.inputs.items()}
+    for values in model.batches(inputs):
+        done += len(next(iter(values.values())))
+        share = {"share": done / len(chosen)}
+        log.info("observing the float model, sample %d of %d", done, len(chosen), extra=share)
+        yield values
 
 
-def channel_means(node: Node, output: np.ndarray) -> np.ndarray:
-    """The mean of each output channel of a layer; 0 where it has no elements."""
-    axis = output_axis(node)
-    others = tuple(d for d in range(output.ndim) if d != axis)
-    return output.astype(np.float64).sum(axis=others) / max(1, output.size // max(1, output.shape[axis]))
+def channel_means(node: Node, outputs: np.ndarray) -> np.ndarray:
+    """The mean of each output channel of a layer for each sample, of ``[samples, ...]``; 0 where it has no elements."""
+    axis = output_axis(node) + 1
+    others = tuple(d for d in range(1, outputs.ndim) if d != axis)
+    count = outputs.size // max(1, len(outputs) * outputs.shape[axis])
+    return np.asarray(outputs.sum(axis=others, dtype=np.float64) / max(1, count))

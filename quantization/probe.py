@@ -11,23 +11,26 @@ with ``low`` and ``high`` in steps from zero, so that the same code serves for e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
-from ..ops.evaluate import evaluate_graph
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..verification.float_model import Arrays, FloatModel
 from ..verification.runner import is_worth_compiling, work_of
 from .encoding import Encoding
-from .execute import reevaluate
+from .execute import Rounding, evaluate_all, reevaluate
 
 _COLUMNS = 4
+_SHARE = 4
+"""One part of all work is done: what is before the rounded tensor is known, and samples are left out early."""
+_PART = 8
+"""Samples that are evaluated together: few enough to stop early, many enough to make up for what a call takes."""
 _SOFTMAX = ("softmax", "log_softmax")
 
 Encodings = Mapping[str, Encoding]
@@ -37,83 +40,129 @@ Constants = Mapping[tuple[str, int], np.ndarray]
 """Operands, by the node's first output and the position, as rounding leaves them."""
 
 _Changes = TypeVar("_Changes", Encodings, Constants)
-_Rounded = Callable[[int, _Changes], list[np.ndarray]]
-"""What is judged, for a sample by its place, with what is rounded."""
+_Rounded = Callable[[Sequence[int], Sequence[_Changes]], list[np.ndarray]]
+"""What is judged, ``[samples, ...]``, for samples by their places, each with what is rounded."""
 
 
 @dataclass(frozen=True)
 class Probe(Generic[_Changes]):
-    """``wanted`` is what is judged of each sample: the outputs, and for each that a softmax makes also what it reads.
-    ``power`` is the sum of squares of each over all samples."""
+    """``wanted`` is what is judged, ``[samples, ...]``: the outputs, and for each that a softmax makes also what it
+    reads. ``power`` is the sum of squares of each over all samples. ``at_once`` samples are evaluated together."""
 
     rounded: _Rounded[_Changes]
-    wanted: Sequence[Sequence[np.ndarray]]
+    wanted: Sequence[np.ndarray]
     power: np.ndarray
+    at_once: int
 
     @staticmethod
-    def of(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], trials: int) -> Probe[Encodings]:
+    def of(graph: Graph, stored: Mapping[str, str], inputs: Arrays, trials: int) -> Probe[Encodings]:
         """Of tensors. ``stored`` maps values to the first of their group; ``inputs`` are samples, each tried ``trials``
         times."""
-        is_large = is_worth_compiling(work_of(graph) * len(inputs) * trials // 2)
-        rounded = (_compiled if is_large else _evaluated)(graph, stored, inputs, _judged(graph))
-        return Probe(rounded, *_unrounded(rounded, len(inputs)))
+        count = len(next(iter(inputs.values())))
+        if is_worth_compiling(work_of(graph) * count * trials // _SHARE):
+            return _judging(_compiled(graph, stored, inputs, judged(graph)), count, 1)
+        return _judging(_evaluated(graph, stored, inputs, judged(graph)), count, _PART)
 
     @staticmethod
-    def of_constants(graph: Graph, inputs: Sequence[Arrays]) -> Probe[Constants]:
-        """Of weights."""
-        values, judged = [evaluate_graph(graph, one) for one in inputs], _judged(graph)
+    def of_constants(graph: Graph, inputs: Arrays) -> Probe[Constants]:
+        """Of weights, which are the same for all samples that are evaluated together."""
+        values, names = evaluate_all(graph, inputs), judged(graph)
 
-        def rounded(place: int, constants: Constants) -> list[np.ndarray]:
-            changed = reevaluate(graph, values[place], {}, constants)
-            return [changed.get(name, values[place][name]) for name in judged]
+        def rounded(places: Sequence[int], changes: Sequence[Constants]) -> list[np.ndarray]:
+            some = _Some(values, places)
+            changed = reevaluate(graph, some, {}, changes[0])
+            return [changed[name] if name in changed else some[name] for name in names]
 
-        return Probe(rounded, *_unrounded(rounded, len(inputs)))
+        return _judging(rounded, len(next(iter(inputs.values()))), _PART)
 
     def noise(self, changes: Callable[[int], _Changes]) -> float:
         """The geometric mean of the relative noise of all that is judged, where the sample at a place has that rounded
         which ``changes`` gives for it."""
-        noise = np.zeros(self.power.size)
-        for place, wanted in enumerate(self.wanted):
-            found = self.rounded(place, changes(place))
-            noise += [float(np.square(own - each, dtype=np.float64).sum()) for own, each in zip(found, wanted)]
-        return float(np.exp(np.mean(np.log(noise / self.power + 1e-30))))
+        return self.mean(self.noises(changes))
+
+    def noises(
+        self, changes: Callable[[int], _Changes], order: Sequence[int] | None = None, limit: float = np.inf
+    ) -> np.ndarray:
+        """The squared error of all that is judged, ``[judged, samples]``. Samples are looked at in ``order``, until
+        the noise is beyond ``limit``; that of the others then is 0."""
+        count = len(self.wanted[0])
+        found = np.zeros((len(self.wanted), count))
+        places = list(range(count)) if order is None else list(order)
+        for begin in range(0, count, self.at_once):
+            some = places[begin : begin + self.at_once]
+            for row, own, wanted in zip(found, self.rounded(some, [changes(place) for place in some]), self.wanted):
+                apart = np.subtract(own, wanted[some], dtype=np.float64).reshape(len(some), -1)
+                row[some] = np.einsum("nk,nk->n", apart, apart)
+            if self.mean(found) > limit:
+                break
+        return found
+
+    def mean(self, noises: np.ndarray) -> float:
+        """The geometric mean of the relative noise, by the squared errors of each sample."""
+        return float(np.exp(np.mean(np.log(noises.sum(axis=1) / self.power + 1e-30))))
 
 
-def _judged(graph: Graph) -> list[str]:
+@dataclass(frozen=True)
+class _Some(Mapping[str, np.ndarray]):
+    """Of values ``[samples, ...]`` some samples, taken when they are asked for."""
+
+    whole: Arrays
+    places: Sequence[int]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        first, count = self.places[0], len(self.places)
+        if list(self.places) == list(range(first, first + count)):
+            return self.whole[name][first : first + count]
+        return self.whole[name][self.places]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole)
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+
+def judged(graph: Graph) -> list[str]:
     outputs = [value.name for value in graph.outputs if value.dtype.is_float]
     return [*outputs, *(name for name in map(_scores, [graph] * len(outputs), outputs) if name is not None)]
 
 
-def _unrounded(rounded: _Rounded[_Changes], count: int) -> tuple[list[list[np.ndarray]], np.ndarray]:
-    """What is judged of ``count`` samples of the float model, and its power."""
-    wanted = [rounded(place, {}) for place in range(count)]
-    power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in map(np.stack, zip(*wanted))]
-    return wanted, np.array(power)
+def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Changes]:
+    """By what the float model gives."""
+    parts = [list(range(count))[begin : begin + at_once] for begin in range(0, count, at_once)]
+    nothing: Any = {}
+    found = [rounded(part, [nothing] * len(part)) for part in parts]
+    wanted = [np.concatenate(rows) for rows in zip(*found)]
+    power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in wanted]
+    return Probe(rounded, wanted, np.array(power), at_once)
 
 
 def _evaluated(
-    graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]
+    graph: Graph, stored: Mapping[str, str], inputs: Arrays, names: Sequence[str]
 ) -> _Rounded[Encodings]:
-    values = [evaluate_graph(graph, one) for one in inputs]
+    values = evaluate_all(graph, inputs)
 
-    def rounded(place: int, encodings: Encodings) -> list[np.ndarray]:
-        chosen = {name: encodings[head] for name, head in stored.items() if head in encodings}
-        changed = reevaluate(graph, values[place], chosen, {})
-        return [changed.get(name, values[place][name]) for name in judged]
+    def rounded(places: Sequence[int], changes: Sequence[Encodings]) -> list[np.ndarray]:
+        some = _Some(values, places)
+        heads = changes[0]
+        each = {head: Rounding.of([encodings[head] for encodings in changes]) for head in heads}
+        roundings = {name: each[head] for name, head in stored.items() if head in each}
+        changed = reevaluate(graph, some, roundings, {})
+        return [changed[name] if name in changed else some[name] for name in names]
 
     return rounded
 
 
 def _compiled(
-    graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]
+    graph: Graph, stored: Mapping[str, str], inputs: Arrays, names: Sequence[str]
 ) -> _Rounded[Encodings]:
     groups = tuple(dict.fromkeys(stored.values()))
     builder = _Builder(graph, stored, groups)
     probed = builder.run()
-    shown = [builder.read.get(name, Value(name, TensorType(DType.F32, ()))).name for name in judged]
+    shown = [builder.read.get(name, Value(name, TensorType(DType.F32, ()))).name for name in names]
     model = FloatModel(probed, shown)
 
-    def rounded(place: int, encodings: Encodings) -> list[np.ndarray]:
+    def one(place: int, encodings: Encodings) -> list[np.ndarray]:
         table = np.zeros((max(len(groups), 1), _COLUMNS), np.float32)
         table[:, 0] = 1.0
         for row, name in enumerate(groups):
@@ -121,8 +170,12 @@ def _compiled(
             if encoding is not None:
                 limits, zero = np.iinfo(encoding.dtype.numpy), encoding.zero_point[0]
                 table[row] = encoding.scale[0], limits.min - zero, limits.max - zero, 1.0
-        found = model.run({**inputs[place], builder.table.name: table})
+        feeds = {name: array[place] for name, array in inputs.items()}
+        found = model.run({**feeds, builder.table.name: table})
         return [found[name] for name in shown]
+
+    def rounded(places: Sequence[int], changes: Sequence[Encodings]) -> list[np.ndarray]:
+        return [np.stack(rows) for rows in zip(*map(one, places, changes))]
 
     return rounded
 

@@ -53,6 +53,9 @@ HEADROOM = 2.0
 """By how much the 16 bits of what recurrent layers read reach beyond what was observed: a bit of 16 is little beside
 the noise of weights, while a value that saturates is wrong in all steps that follow."""
 
+_CLEAR = 1.0
+"""Decibels of difference between widths of tensors that need no comparison of tuned models."""
+
 _TUNING_WORK = 1 << 33
 """Of all evaluations, as ``work_of`` counts it, on whose samples weights are tuned."""
 _LEAST_TUNED = 8
@@ -133,19 +136,31 @@ class Quantizer:
         if trials is None:
             return self
         result = self
+        noise: dict[str, float] = {}
         if ranges:
             types = {head: self._stored_type(parts, head, _NONE) for head in parts.sources}
             stats = {head: self._merged_stats(parts, head) for head in types}
             encode = {head: partial(self._encode, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
-            result = replace(self, methods={name: chosen[head] for name, head in parts.stored.items()})
-        if not widths:
-            return result
-        noise = {head: trials.noise(head, [result._encoding(parts, head, _NONE)]) for head in parts.sources}
-        wide = result.wide | of_noise(parts, noise, self.interface)
-        if wide == result.wide:
-            return result
-        return replace(result, wider=replace(result, wide=wide))
+            result = replace(self, methods={name: chosen.methods[head] for name, head in parts.stored.items()})
+            noise = chosen.quiet
+        return result._with_widths(parts, trials, noise) if widths else result
+
+    def _with_widths(self, parts: Partition, trials: Trials, quiet: Mapping[str, float]) -> Quantizer:
+        """With 16 bits for some tensors, or with these as an alternative where it is not clear that they win: the
+        whole, measured with float weights, may be another than the sum of its parts. ``quiet`` has the noise of groups
+        that make little."""
+        encodings = {head: self._encoding(parts, head, _NONE) for head in parts.sources}
+        noise = {**quiet, **{h: trials.noise({h: each}) for h, each in encodings.items() if h not in quiet}}
+        wide = self.wide | of_noise(parts, noise, self.interface)
+        if wide == self.wide:
+            return self
+        wider = replace(self, wide=wide)
+        others = {head: wider._encoding(parts, head, _NONE) for head in parts.sources}
+        gain = 10 * np.log10(trials.noise(encodings) / trials.noise(others))
+        if abs(gain) > _CLEAR:
+            return wider if gain > 0 else self
+        return replace(self, wider=wider)
 
     @property
     def interface(self) -> frozenset[str]:
@@ -226,7 +241,7 @@ class Quantizer:
     def tune(
         self, parts: Partition, encodings: Mapping[str, Encoding], choices: Choices = _NONE
     ) -> dict[str, TunedLayer]:
-        samples = [{name: array[n] for name, array in self.samples.inputs.items()} for n in self.tuned_samples]
+        samples = {name: array[[*self.tuned_samples]] for name, array in self.samples.inputs.items()}
         halfwords = self.halfword_layers(choices)
         nibbles = {name: kept for name, kept in self.nibbles.items() if name not in halfwords | choices.bytes}
         return Tuner(parts, encodings, self.options, self.observed.means, nibbles, halfwords).tune(samples)

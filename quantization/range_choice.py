@@ -94,30 +94,77 @@ class Trials:
         if tried < min(_LEAST_TRIED, samples.count) or not groups:
             return None
         numbers = spread(samples.count, tried)
-        inputs = [{name: array[n] for name, array in samples.inputs.items()} for n in numbers]
+        inputs = {name: array[numbers] for name, array in samples.inputs.items()}
         return Trials(Probe.of(graph, stored, inputs, trials), numbers)
 
-    def noise(self, name: str, encodings: Sequence[Encoding]) -> float:
+    def noise(self, encodings: Encodings) -> float:
+        """That of some groups together."""
+        return self.probe.noise(lambda _: encodings)
+
+    def noises(
+        self, name: str, encodings: Sequence[Encoding], order: Sequence[int] | None = None, limit: float = np.inf
+    ) -> np.ndarray:
         """That of a group alone, with an encoding for each fold of the samples."""
-        return self.probe.noise(lambda place: {name: encodings[self.numbers[place] % len(encodings)]})
+        return self.probe.noises(lambda place: {name: encodings[self.numbers[place] % len(encodings)]}, order, limit)
 
 
-def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> dict[str, Method]:
-    """The method for each of ``groups``, which are by their first member."""
-    folds = {name: [_without(group.stats, fold) for fold in range(FOLDS)] for name, group in groups.items()}
+@dataclass(frozen=True)
+class Chosen:
+    """The method for each group, and the noise of those that make so little that no more than the first was tried."""
 
-    def noise(name: str, method: Method) -> float:
-        return trials.noise(name, [groups[name].encode(method.range_of(part, _LEVELS)) for part in folds[name]])
+    methods: dict[str, Method]
+    quiet: dict[str, float]
 
+
+def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
+    """By groups' first members."""
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
-    first = {name: noise(name, METHODS[0]) for name in groups}
-    heard = [name for name in groups if first[name] > _LEAST_SHARE * sum(first.values())]
-    methods = dict.fromkeys(groups, METHODS[0])
+    first = {name: _Tried.first(trials, name, group) for name, group in groups.items()}
+    whole = sum(tried.noise for tried in first.values())
+    heard = [name for name, tried in first.items() if tried.noise > _LEAST_SHARE * whole]
+    chosen = dict.fromkeys(groups, METHODS[0])
     for place, name in enumerate(heard):
         log.info("trying ranges of %s", name, extra={"share": place / len(heard)})
-        found = [first[name] * _PREFERENCE, *(noise(name, method) for method in METHODS[1:])]
-        methods[name] = METHODS[int(np.argmin(found))]
-    return methods
+        chosen[name] = first[name].best()
+    return Chosen(chosen, {name: tried.noise for name, tried in first.items() if name not in heard})
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A group with the encodings that the first method gives for each fold, the noise of these, and an order of the
+    samples by it, the noisiest first: what is worse there needs no look at the others."""
+
+    trials: Trials
+    name: str
+    group: Group
+    folds: Sequence[TensorStats]
+    encodings: Sequence[Encoding]
+    noise: float
+    order: Sequence[int]
+
+    @staticmethod
+    def first(trials: Trials, name: str, group: Group) -> _Tried:
+        folds = [_without(group.stats, fold) for fold in range(FOLDS)]
+        encodings = _encodings(METHODS[0], group, folds)
+        noises = trials.noises(name, encodings)
+        order = np.argsort(-(noises / trials.probe.power[:, np.newaxis]).sum(axis=0), kind="stable")
+        return _Tried(trials, name, group, folds, encodings, trials.probe.mean(noises), order.tolist())
+
+    def best(self) -> Method:
+        best, known = METHODS[0], [self.encodings]
+        least = self.noise * _PREFERENCE
+        for method in METHODS[1:]:
+            encodings = _encodings(method, self.group, self.folds)
+            if encodings not in known:
+                known.append(encodings)
+                noise = self.trials.probe.mean(self.trials.noises(self.name, encodings, self.order, least))
+                if noise < least:
+                    best, least = method, noise
+        return best
+
+
+def _encodings(method: Method, group: Group, folds: Sequence[TensorStats]) -> list[Encoding]:
+    return [group.encode(method.range_of(part, _LEVELS)) for part in folds]
 
 
 def _without(stats: TensorStats, fold: int) -> TensorStats:

@@ -87,12 +87,18 @@ def _mse(stats: TensorStats, percentile: float, levels: int) -> Range:
 
 def _squared_error(histogram: Histogram, lows: np.ndarray, highs: np.ndarray, levels: int) -> np.ndarray:
     """Of all pairs of ends, weighted as :data:`SATURATION_WEIGHT` says."""
-    filled = histogram.counts > 0
-    centers, counts = histogram.centers[filled], histogram.counts[filled]
-    below = (counts * np.square(np.minimum(centers - lows[:, np.newaxis], 0.0))).sum(axis=1)
-    above = (counts * np.square(np.maximum(centers - highs[:, np.newaxis], 0.0))).sum(axis=1)
+    centers, counts = histogram.centers, histogram.counts
+    moments = [np.concatenate([[0.0], np.cumsum(counts * centers**power)]) for power in range(3)]
+
+    def beyond(ends: np.ndarray, outside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """The sum of (c - end)^2 of what is outside, by sums of powers of c up to each bin."""
+        places = np.searchsorted(centers, ends)
+        count, first, second = (outside(sums, places) for sums in moments)
+        return np.maximum(second - 2 * ends * first + ends**2 * count, 0.0)
+
+    saturated = beyond(lows, lambda sums, places: sums[places])[:, np.newaxis]
+    saturated = saturated + beyond(highs, lambda sums, places: sums[-1] - sums[places])
     step = (highs[np.newaxis, :] - lows[:, np.newaxis]) / (levels - 1)
-    saturated = below[:, np.newaxis] + above[np.newaxis, :]
     return counts.sum() * step**2 / 12 + SATURATION_WEIGHT * saturated + np.finfo(float).tiny
 
 

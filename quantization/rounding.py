@@ -7,6 +7,8 @@ column has. A scale is given by its *peak*, the magnitude that becomes 127. Colu
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .encoding import WEIGHT_LEVELS
@@ -58,18 +60,34 @@ def peak_steps(peaks: np.ndarray) -> np.ndarray:
 
 def nearest(matrices: np.ndarray, steps: np.ndarray, levels: Levels = WEIGHT_LEVELS) -> np.ndarray:
     """Each weight as the nearest multiple of its column's step, ``steps[group, columns]``."""
-    step, most = steps[:, np.newaxis, :], np.broadcast_to(levels, steps.shape)[:, np.newaxis, :]
-    return _clipped(np.rint(matrices / step), most) * step
+    return _Grid.of(steps[:, np.newaxis, :], np.broadcast_to(levels, steps.shape)[:, np.newaxis, :]).nearest(matrices)
 
 
-def _clipped(integers: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """To -127..127, or -8..7."""
-    return np.clip(integers, -most - (most == NIBBLE_LEVELS), most)
+@dataclass(frozen=True)
+class _Grid:
+    """What columns can have: multiples of ``step``, from -127 to 127, or from -8 to 7."""
+
+    step: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @staticmethod
+    def of(steps: np.ndarray, most: np.ndarray) -> _Grid:
+        high = np.asarray(most, steps.dtype)
+        return _Grid(steps, -high - (most == NIBBLE_LEVELS).astype(steps.dtype), high)
+
+    def nearest(self, x: np.ndarray) -> np.ndarray:
+        integers = np.asarray(x / self.step)
+        np.rint(integers, out=integers)
+        np.maximum(integers, self.low, out=integers)
+        np.minimum(integers, self.high, out=integers)
+        return np.multiply(integers, self.step, out=integers)
 
 
 def compensated(
-    matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, damping: float, levels: Levels = WEIGHT_LEVELS
-) -> np.ndarray:
+    matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, damping: float | np.ndarray,
+    levels: Levels = WEIGHT_LEVELS,
+) -> np.ndarray:  # fmt: skip
     """Weights rounded so that the *outputs* are near those of the float weights.
 
     ``moments[g, k, k]`` are the second moments of the inputs: rounding changes the outputs by ``e x`` with the mean
@@ -77,24 +95,24 @@ def compensated(
     Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
     left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
     turn is set to its best values, all others given, beginning with the better of that and the nearest weights, so that
-    no column is worse than with these, to the precision of float32 that all this is done in. ``damping`` times the
-    mean of the diagonal is added to it.
+    no column is worse than with these, to the precision of float32 that all this is done in. ``damping``, one number or
+    one for each group, times the mean of the diagonal is added to it.
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
     size = matrices.shape[1]
     hessian = moments.copy()
     power = np.einsum("gkk->gk", moments).mean(axis=1, keepdims=True)
-    hessian[:, np.arange(size), np.arange(size)] += damping * np.where(power > 0, power, 1.0)
+    hessian[:, np.arange(size), np.arange(size)] += np.reshape(damping, (-1, 1)) * np.where(power > 0, power, 1.0)
     order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
     unit = _unit_factors(hessian, order)
     target = np.take_along_axis(matrices, order[:, :, None], axis=1)
     target, step, hessian = (array.astype(np.float32) for array in (target, steps, hessian))
-    most = np.broadcast_to(np.asarray(levels, np.float32), steps.shape)
+    grid = _Grid.of(step, np.broadcast_to(np.asarray(levels, np.float32), steps.shape))
     hessian = _permuted(hessian, order)
-    rounded = _better(_sequential(target, step, unit, most), nearest(target, step, most), target, hessian)
+    rounded = _better(_sequential(target, grid, unit), nearest(target, step, grid.high), target, hessian)
     for _ in range(_SWEEPS):
-        _descend(rounded, target, step, hessian, most)
+        _descend(rounded, target, grid, hessian)
     result = np.empty(matrices.shape)
     np.put_along_axis(result, order[:, :, None], rounded.astype(np.float64), axis=1)
     return nearest(result, steps, levels)
@@ -123,11 +141,7 @@ def _better(first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: 
     return np.where((apart[0] <= apart[1])[:, np.newaxis, :], first, second)
 
 
-def _round_row(row: np.ndarray, steps: np.ndarray, most: np.ndarray) -> np.ndarray:
-    return _clipped(np.rint(row / steps), most) * steps
-
-
-def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray, most: np.ndarray) -> np.ndarray:
+def _sequential(target: np.ndarray, grid: _Grid, unit: np.ndarray) -> np.ndarray:
     """GPTQ for all groups at once, in the form of Chee et al., "QuIP: 2-Bit Quantization of Large Language Models With
     Guarantees", 2023, theorem 6, which needs no inverse: with :func:`_unit_factors` U of the moments, row k is
     rounded after it took up the errors ``sum_{j<k} U[j, k] (w_j - q_j)`` of the rows before.
@@ -139,22 +153,21 @@ def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray, most: n
         taken = unit[:, :begin, begin:end].transpose(0, 2, 1) @ errors[:, :begin]
         for row in range(begin, end):
             inner = unit[:, np.newaxis, begin:row, row] @ errors[:, begin:row]
-            rounded[:, row] = _round_row(target[:, row] + taken[:, row - begin] + inner[:, 0], steps, most)
+            rounded[:, row] = grid.nearest(target[:, row] + taken[:, row - begin] + inner[:, 0])
             errors[:, row] = target[:, row] - rounded[:, row]
     return rounded
 
 
-def _descend(
-    rounded: np.ndarray, target: np.ndarray, steps: np.ndarray, hessian: np.ndarray, most: np.ndarray
-) -> None:
+def _descend(rounded: np.ndarray, target: np.ndarray, grid: _Grid, hessian: np.ndarray) -> None:
     """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows."""
     gradient = hessian @ (rounded - target)
+    diagonal = np.einsum("gkk->gk", hessian)
     size = target.shape[1]
     for begin in range(0, size, _BLOCK):
         end = min(begin + _BLOCK, size)
         before = rounded[:, begin:end].copy()
         for row in range(begin, end):
-            best = _round_row(rounded[:, row] - gradient[:, row] / hessian[:, row, row, None], steps, most)
+            best = grid.nearest(rounded[:, row] - gradient[:, row] / diagonal[:, row, None])
             change = best - rounded[:, row]
             rounded[:, row] = best
             gradient[:, begin:end] += hessian[:, begin:end, row, None] * change[:, None, :]

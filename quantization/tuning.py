@@ -17,9 +17,8 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node
 from ..ir.types import DType
-from ..ops.evaluate import evaluate_graph
 from ..ops.recurrent import RECURRENCES
-from ..ops.table import OPS
+from ..ops.stacked import Operand, evaluate_node, evaluate_stacked, in_batches
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
 from .halfword_layers import BIAS_ROOM, TINY, float_bias, halfword_weights
 from .halfword_scales import Products, with_halfword_factors
@@ -28,7 +27,6 @@ from .linear import (
     channel_scales,
     from_matrices,
     output_axis,
-    outputs_of,
     scale_axis,
     scale_numbers,
     to_matrices,
@@ -54,6 +52,9 @@ _MOST_ROWS = 1 << 14
 _LEAST_ROWS, _ROWS_AN_INPUT = 1 << 11, 16
 _MOST_INPUTS = 1 << 13
 """Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
+
+_TOGETHER = 1 << 8
+"""Layers with sums as long as this at most are rounded with all dampings at once."""
 
 _MOST_COLUMNS = 64
 """Outputs by which layers with more of them choose how far moments are trusted."""
@@ -83,16 +84,16 @@ class Tuner:
     means: Mapping[str, np.ndarray]
     nibbles: Mapping[str, frozenset[int]] = field(default_factory=dict)
     halfwords: frozenset[str] = frozenset()
-    _values: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    _values: dict[str, np.ndarray] = field(default_factory=dict)
     _fixed: dict[str, np.ndarray] = field(default_factory=dict)
     _tuned: dict[str, StoredConstant] = field(default_factory=dict)
     _noise: dict[str, np.ndarray] = field(default_factory=dict)
-    _float: list[dict[str, np.ndarray]] = field(default_factory=list)
+    _float: dict[str, np.ndarray] = field(default_factory=dict)
     _readers: dict[str, list[Node]] = field(default_factory=dict)
     _shared_rows: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
-    def tune(self, samples: Sequence[Arrays]) -> dict[str, TunedLayer]:
-        """The layers by :func:`key`."""
+    def tune(self, samples: Arrays) -> dict[str, TunedLayer]:
+        """The layers by :func:`key`; ``samples`` are inputs ``[samples, ...]``, as all values are here."""
         graph = self.partition.graph
         self._fixed = dict(graph.constants)
         for node in graph.nodes:
@@ -101,10 +102,10 @@ class Tuner:
         self._observe_shared(samples)
         if self.nibbles:
             read = {node.operands[0].name for node in graph.nodes if key(node) in self.nibbles}
-            floats = (evaluate_graph(graph, sample) for sample in samples)
-            self._float = [{name: values[name] for name in read} for values in floats]
+            batches = [evaluate_stacked(graph, some, read) for some in in_batches(graph, samples)]
+            self._float = {name: np.concatenate([values[name] for values in batches]) for name in read}
         for value in graph.inputs:
-            self._store(value.name, [sample[value.name] for sample in samples])
+            self._store(value.name, samples[value.name])
         last = {value.name: place for place, node in enumerate(graph.nodes) for value in node.operands}
         tuned: dict[str, TunedLayer] = {}
         for place, node in enumerate(graph.nodes):
@@ -113,48 +114,51 @@ class Tuner:
                 log.info("tuning the weights of %s", node.loc or key(node), extra=done)
                 tuned[key(node)] = self._layer(node)
             elif self.partition.is_integer(node) and node.op in RECURRENCES:
-                tuned[key(node)] = self._recurrence(node, len(samples))
+                tuned[key(node)] = self._recurrence(node)
             else:
-                self._finish(node, self._run(node, {}, len(samples)))
+                self._finish(node, self._run(node, {}))
             for value in node.operands:
                 if last[value.name] == place:
                     self._values.pop(value.name, None)
         return tuned
 
-    def _observe_shared(self, samples: Sequence[Arrays]) -> None:
+    def _observe_shared(self, samples: Arrays) -> None:
         """What layers with common weights read in the float model, steps of a recurrence: rows of even and of odd
         samples. When the first step is tuned, the quantized model has not come to the others."""
+        graph, count = self.partition.graph, len(next(iter(samples.values())))
         shared = {name: nodes for name, nodes in self._readers.items() if len(nodes) > 1}
         folds: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {name: ([], []) for name in shared}
-        for number, sample in enumerate(samples if shared else ()):
-            values = evaluate_graph(self.partition.graph, sample)
+        read, first = {node.operands[0].name for nodes in shared.values() for node in nodes}, 0
+        for some in in_batches(graph, samples) if shared else ():
+            values = evaluate_stacked(graph, some, read)
             for name, nodes in shared.items():
-                most = max(1, _MOST_ROWS // (len(samples) * len(nodes)))
-                folds[name][number % 2].extend(to_rows(node, values[node.operands[0].name], most) for node in nodes)
+                most = max(1, _MOST_ROWS // (count * len(nodes)))
+                for parity in range(2):
+                    place = (first + parity) % 2
+                    inputs = (values[node.operands[0].name][place::2] for node in nodes)
+                    folds[name][parity].extend(to_rows(node, x, most) for node, x in zip(nodes, inputs) if len(x))
+            first += len(next(iter(some.values())))
         for name, parts in folds.items():
             self._shared_rows[name] = [np.concatenate(part, axis=1) for part in parts if part]
 
-    def _store(self, name: str, arrays: list[np.ndarray]) -> None:
+    def _store(self, name: str, array: np.ndarray) -> None:
         """Keeps a value as its readers will find it."""
         encoding = self.encodings.get(name)
-        self._values[name] = arrays if encoding is None else [encoding.round_trip(array) for array in arrays]
+        self._values[name] = array if encoding is None else encoding.round_trip(array)
 
-    def _run(self, node: Node, constants: Mapping[int, np.ndarray], count: int) -> list[tuple[np.ndarray, ...]]:
-        """The node's results for all samples, with some operands replaced."""
-        results = []
-        for sample in range(count):
-            operands = [None if value is None else self._operand(value.name, sample) for value in node.inputs]
-            for position, array in constants.items():
-                operands[position] = array
-            results.append(OPS[node.op].evaluate(operands, node.attrs))
-        return results
+    def _run(self, node: Node, constants: Mapping[int, np.ndarray]) -> tuple[np.ndarray, ...]:
+        """The node's results, with some operands replaced by constants."""
+        operands = [None if value is None else self._operand(value.name) for value in node.inputs]
+        for position, array in constants.items():
+            operands[position] = Operand(array, False)
+        return evaluate_node(node, operands, len(next(iter(self._values.values()))))
 
-    def _finish(self, node: Node, results: Sequence[tuple[np.ndarray, ...]]) -> None:
-        for number, value in enumerate(node.outputs):
-            self._store(value.name, [result[number] for result in results])
+    def _finish(self, node: Node, results: Sequence[np.ndarray]) -> None:
+        for value, result in zip(node.outputs, results):
+            self._store(value.name, result)
 
-    def _operand(self, name: str, sample: int) -> np.ndarray:
-        return self._fixed[name] if name in self._fixed else self._values[name][sample]
+    def _operand(self, name: str) -> Operand:
+        return Operand(self._fixed[name], False) if name in self._fixed else Operand(self._values[name], True)
 
     # ------------------------------------------------------------ one layer
 
@@ -163,22 +167,22 @@ class Tuner:
         x = self.encodings[node.operands[0].name]
         weights = {p: self._weights(node, p, inputs, x) for p in weight_positions(self.partition.graph, node)}
         real = {position: stored.encoding.dequantize(stored.array) for position, stored in weights.items()}
-        results = self._outputs(node, real[1], inputs)
+        (result,) = self._run(node, {1: real[1]})
         bias = self._bias(node)
         if bias is not None and self._wants(node, "bias_correction") and not self._is_shared(node):
-            shift = self._shift(node, results)
+            shift = self._shift(node, result)
             bias = bias + shift
             along = [-1 if d == output_axis(node) else 1 for d in range(len(node.output.shape))]
-            results = [result + shift.reshape(along) for result in results]
-        self._finish(node, [(result,) for result in results])
+            result = result + shift.reshape(along)
+        self._finish(node, [result])
         return TunedLayer(weights, bias, self._noise.get(node.operands[1].name))
 
-    def _recurrence(self, node: Node, count: int) -> TunedLayer:
+    def _recurrence(self, node: Node) -> TunedLayer:
         """A recurrent layer: w for what it reads, r for its own states, which its results are in the float layer."""
         dirs = node.operands[1].shape[0]
         x = node.operands[0]
-        given = [self._operand(x.name, n).reshape(1, -1, x.shape[2]) for n in range(count)]
-        states = [result[0] for result in self._run(node, {}, count)]
+        given = [sample.reshape(1, -1, x.shape[2]) for sample in self._values[x.name]]
+        states = self._run(node, {})[0]
         weights: dict[int, StoredConstant] = {}
         for place, inputs in ((1, given), (2, [y.reshape(1, -1, y.shape[3]) for y in states])):
             array = self.partition.graph.constant(node.inputs[place])
@@ -186,20 +190,8 @@ class Tuner:
             adapt = self._wants(node, "adaptive_rounding") and array.shape[2] <= _MOST_INPUTS
             weights[place] = byte_weights(array, _thinned_folds(inputs), partial(_for_inputs, adapt))
         real = {place: stored.real for place, stored in weights.items()}
-        self._finish(node, self._run(node, real, count))
+        self._finish(node, self._run(node, real))
         return TunedLayer(weights)
-
-    def _outputs(self, node: Node, weights: np.ndarray, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """In float32, which is as good as exact here; one for each sample."""
-        if node.op == "conv_transpose":
-            return [result for (result,) in self._run(node, {1: weights}, len(inputs))]
-        matrices = np.ascontiguousarray(to_matrices(node, weights))
-        value = node.inputs[2] if len(node.inputs) > 2 else None
-        every = np.iinfo(np.int64).max
-        return [
-            outputs_of(node, to_rows(node, x, every), matrices, None if value is None else self._operand(value.name, n))
-            for n, x in enumerate(inputs)
-        ]
 
     def _is_shared(self, node: Node) -> bool:
         """Whether other layers, steps of a recurrence, have the same weights."""
@@ -217,24 +209,23 @@ class Tuner:
             return np.zeros(channels, np.float32)
         return float_bias(self.partition.graph, node)
 
-    def _shift(self, node: Node, outputs: Sequence[np.ndarray]) -> np.ndarray:
+    def _shift(self, node: Node, outputs: np.ndarray) -> np.ndarray:
         """What each channel lacks: of the samples' means, the median, which a few saturated samples do not move.
 
         Bias correction is from Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction",
         2019, section 4.2.
         """
-        found = np.stack([channel_means(node, output) for output in outputs])
-        return np.median(self.means[key(node)] - found, axis=0).astype(np.float32)
+        return np.median(self.means[key(node)] - channel_means(node, outputs), axis=0).astype(np.float32)
 
     # ------------------------------------------------------------ weights
 
-    def _weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
+    def _weights(self, node: Node, position: int, inputs: np.ndarray, x: Encoding) -> StoredConstant:
         name = node.operands[position].name
         if name not in self._tuned or not self._is_shared(node):
             self._tuned[name] = self._new_weights(node, position, inputs, x)
         return self._tuned[name]
 
-    def _new_weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
+    def _new_weights(self, node: Node, position: int, inputs: np.ndarray, x: Encoding) -> StoredConstant:
         array = self.partition.graph.constant(node.inputs[position])
         assert array is not None
         if key(node) in self.halfwords:
@@ -275,7 +266,7 @@ class Tuner:
         of the float model, in least squares: with ``X`` and ``X + D``, W + (X^T X + damping)^-1 X^T D W (Li et al.,
         "GPTAQ: Efficient Finetuning-Free Quantization for Asymmetric Calibration", 2025)."""
         name = node.operands[0].name
-        wanted = np.concatenate(_folded_rows(node, [values[name] for values in self._float]), axis=1)
+        wanted = np.concatenate(_folded_rows(node, self._float[name]), axis=1)
         given = np.concatenate(folds, axis=1).astype(np.float64)
         apart = (wanted - given) - (wanted - given).mean(axis=1, keepdims=True)
         cross = given.transpose(0, 2, 1) @ apart / given.shape[1]
@@ -340,11 +331,10 @@ class Tuner:
         return float(max(min(step / x.scale[0] * _LEAST_MULTIPLIER, unnoticed), TINY / x.scale[0]))
 
 
-def _folded_rows(node: Node, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _folded_rows(node: Node, inputs: np.ndarray) -> list[np.ndarray]:
     """The layer's input rows of even and of odd samples."""
     most = max(1, _most_rows(node) // len(inputs))
-    rows = [to_rows(node, x, most) for x in inputs]
-    return [np.concatenate(rows[start::2], axis=1) for start in range(min(2, len(rows)))]
+    return [to_rows(node, inputs[start::2], most) for start in range(min(2, len(inputs)))]
 
 
 def _most_rows(node: Node) -> int:
@@ -390,10 +380,6 @@ class _Moments:
         return _Moments(count, mean, np.asarray(second))
 
 
-_Rounding = Callable[[np.ndarray, np.ndarray, np.ndarray, Levels], np.ndarray]
-"""From weights, their steps, the second moments of the inputs and the levels of columns."""
-
-
 def _rounded(
     matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool,
     levels: np.ndarray | None = None,
@@ -405,34 +391,52 @@ def _rounded(
     few = slice(None, None, -(-matrices.shape[2] // _MOST_COLUMNS))
     seen, seen_steps, seen_levels = matrices[:, :, few], steps[:, few], levels[:, few]
 
-    def held_out(method: _Rounding) -> float:
-        try:
-            return output_error(method(seen, seen_steps, folds[0], seen_levels) - seen, folds[1])
-        except np.linalg.LinAlgError:
-            return np.inf
+    def held_out(rounded: np.ndarray) -> float:
+        return output_error(rounded - seen, folds[1])
 
-    methods: list[_Rounding] = [partial(_compensated, damping) for damping in DAMPINGS]
-    methods.append(lambda weights, step, _, levels: nearest(weights, step, levels))
-    return _downhill(methods, held_out)(matrices, steps, whole, levels)
+    count = len(DAMPINGS)
+    errors: list[Callable[[], float]]
+    if matrices.shape[1] <= _TOGETHER:
+        each = [np.concatenate([array] * count) for array in (seen, seen_steps, folds[0], seen_levels)]
+        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], each[2], each[3])
+        parts = [None] * count if found is None else np.split(found, count)
+        errors = [partial(_error, held_out, part) for part in parts]
+    else:
+        errors = [
+            lambda damping=damping: _error(held_out, _compensated(damping, seen, seen_steps, folds[0], seen_levels))  # type: ignore[misc]
+            for damping in DAMPINGS
+        ]
+    errors.append(lambda: held_out(nearest(seen, seen_steps, seen_levels)))
+    place = _downhill(errors)
+    found = _compensated(DAMPINGS[place], matrices, steps, whole, levels) if place < count else None
+    return nearest(matrices, steps, levels) if found is None else found
+
+
+def _error(held_out: Callable[[np.ndarray], float], rounded: np.ndarray | None) -> float:
+    return np.inf if rounded is None else held_out(rounded)
 
 
 def _compensated(
-    damping: float, matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, levels: Levels
-) -> np.ndarray:
-    return compensated(matrices, steps, moments, damping, levels)
+    damping: float | np.ndarray, matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, levels: Levels
+) -> np.ndarray | None:
+    """``None`` where the moments are too near to singular."""
+    try:
+        return compensated(matrices, steps, moments, damping, levels)
+    except np.linalg.LinAlgError:
+        return None
 
 
-def _downhill(methods: Sequence[_Rounding], error: Callable[[_Rounding], float]) -> _Rounding:
-    """The method with the least error, where errors fall to it from both ends; ``methods`` are in order."""
-    place = len(methods) // 2
-    least = error(methods[place])
+def _downhill(errors: Sequence[Callable[[], float]]) -> int:
+    """The place of the least error, where errors fall to it from both ends."""
+    place = len(errors) // 2
+    least = errors[place]()
     for step in (-1, 1):
         moved = False
-        while 0 <= place + step < len(methods) and (found := error(methods[place + step])) < least:
+        while 0 <= place + step < len(errors) and (found := errors[place + step]()) < least:
             place, least, moved = place + step, found, True
         if moved:
             break
-    return methods[place]
+    return place
 
 
 # ---------------------------------------------------------------- biases and accumulators

@@ -87,12 +87,15 @@ def _moments(
     names = list(dict.fromkeys(node.operands[0].name for node in layers))
     found: dict[str, list[np.ndarray]] = {}
     chosen = spread(samples.count, options.tuning_samples)
-    for place, values in enumerate(runs(runner(graph, names, len(chosen)), samples, chosen)):
+    first = 0
+    for values in runs(runner(graph, names, len(chosen)), samples, chosen):
         for name in names:
-            rows = values[name].reshape(-1, values[name].shape[-1]).astype(np.float64)
-            square = rows.T @ rows if rows.shape[1] <= _MOST_INPUTS else np.square(rows).sum(axis=0)
-            folds = found.setdefault(name, [np.zeros_like(square), np.zeros_like(square)])
-            folds[place % 2] += square
+            for place, array in enumerate(values[name], first):
+                rows = array.reshape(-1, array.shape[-1]).astype(np.float64)
+                square = rows.T @ rows if rows.shape[1] <= _MOST_INPUTS else np.square(rows).sum(axis=0)
+                folds = found.setdefault(name, [np.zeros_like(square), np.zeros_like(square)])
+                folds[place % 2] += square
+        first += len(next(iter(values.values())))
     return {key(node): found[node.operands[0].name] for node in layers}
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,10 +125,9 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
     noise = [_Noise() for _ in models.tensors]
     wanted: list[dict[str, np.ndarray]] = []
     got: list[dict[str, np.ndarray]] = []
-    for number, inputs in enumerate(samples):
+    for number, (floats, found) in enumerate(models.runs(samples)):
         done = {"share": (number + 1) / samples.count}
         log.info("comparing with the float model, sample %d of %d", number + 1, samples.count, extra=done)
-        floats, found = models.run(inputs)
         for tensor, sums in zip(models.tensors, noise):
             local = floats.get(models.local_names.get(tensor.origin, ""))
             sums.add(tensor, floats[tensor.origin], tensor.real(found), local)
@@ -156,11 +155,14 @@ class _Models:
         self._stored_inputs = _stored(quantized.inputs, original.inputs)
         self._stored_outputs = _stored(quantized.outputs, original.outputs)
 
-    def run(self, inputs: Arrays) -> tuple[Arrays, Arrays]:
-        """The values of the float model with those of the local one, and of the quantized model."""
-        stored = {name: encoding.stored(inputs[name]) for name, encoding in self._stored_inputs.items()}
-        feeds = {**inputs, **stored}
-        return self._floats.run(inputs), self._integers.run(feeds)
+    def runs(self, samples: Samples) -> Iterator[tuple[Arrays, Arrays]]:
+        """The values of the float model with those of the local one, and of the quantized model, for each sample."""
+        for floats in self._floats.batches(samples.inputs):
+            for place in range(len(next(iter(floats.values())))):
+                values = {name: array[place] for name, array in floats.items()}
+                inputs = {name: values[name] for name in samples.inputs}
+                stored = {name: encoding.stored(inputs[name]) for name, encoding in self._stored_inputs.items()}
+                yield values, self._integers.run({**inputs, **stored})
 
     def real_output(self, name: str, values: Arrays) -> np.ndarray:
         """An output in float, whatever the quantized model puts out under its name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +35,12 @@ class FloatModel:
         for names, model in self._models:
             found.update(zip(names, model.run(inputs).values(), strict=True))
         return found
+
+    def batches(self, inputs: Arrays) -> Iterator[dict[str, np.ndarray]]:
+        """Of inputs ``[samples, ...]``, one sample after the other, as stacks of one."""
+        for number in range(len(next(iter(inputs.values())))):
+            found = self.run({name: array[number] for name, array in inputs.items()})
+            yield {name: array[np.newaxis] for name, array in found.items()}
 
 
 def _compiled(graph: Graph, shown: tuple[Value, ...]) -> JitModel:

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from ..ir.graph import Graph
-from ..ops.evaluate import evaluate_graph, evaluation_work
+from ..ops.evaluate import evaluation_work
+from ..ops.stacked import evaluate_stacked, in_batches
 from .float_model import FloatModel
 
 Arrays = Mapping[str, np.ndarray]
 
-_WORTH_COMPILING = 1 << 31
+_WORTH_COMPILING = 1 << 33
 """Work, as ``evaluation_work`` counts it, that takes NumPy about as long as a model takes to compile."""
 
 
 class Runner(Protocol):
-    """``run`` gives the inputs and the values that were asked for."""
+    """``batches`` gives, for inputs ``[samples, ...]``, batch by batch the inputs and the values that were asked for,
+    ``[samples of the batch, ...]``."""
 
-    def run(self, inputs: Arrays) -> Arrays: ...
+    def batches(self, inputs: Arrays) -> Iterator[Arrays]: ...
 
 
 @dataclass(frozen=True)
 class _Evaluated:
     graph: Graph
+    names: tuple[str, ...]
 
-    def run(self, inputs: Arrays) -> Arrays:
-        return evaluate_graph(self.graph, inputs)
+    def batches(self, inputs: Arrays) -> Iterator[Arrays]:
+        for some in in_batches(self.graph, inputs):
+            yield {**some, **evaluate_stacked(self.graph, some, self.names)}
 
 
 def runner(graph: Graph, names: Iterable[str], runs: int) -> Runner:
     """What gives the values ``names`` in about ``runs`` runs: compiled code where compiling is worth it."""
-    return FloatModel(graph, names) if is_worth_compiling(runs * work_of(graph)) else _Evaluated(graph)
+    return FloatModel(graph, names) if is_worth_compiling(runs * work_of(graph)) else _Evaluated(graph, tuple(names))
 
 
 def work_of(graph: Graph) -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 def histogram(*arrays: object) -> Histogram:
     result = Histogram()
     for array in arrays:
-        result.add(np.asarray(array, np.float32))
+        result.add(np.asarray([array], np.float32))
     return result
 
 
@@ -44,8 +44,9 @@ def test_merging_is_adding(first: list[float], second: list[float]) -> None:
 
 def test_samples_take_turns_in_folds() -> None:
     stats = TensorStats()
-    for sample in range(6):
-        stats.add(np.full(3, sample + 1.0, np.float32))
+    for sample in range(4):
+        stats.add(np.full((1, 3), sample + 1.0, np.float32))
+    stats.add(np.array([[5.0] * 3, [6.0] * 3], np.float32))
     assert [fold.total for fold in stats.folds] == [6, 6, 3, 3]
     assert [fold.high for fold in stats.folds] == [5.0, 6.0, 3.0, 4.0]
     assert FOLDS == 4
@@ -54,15 +55,15 @@ def test_samples_take_turns_in_folds() -> None:
 
 def test_smooth_extremes_follow_with_momentum() -> None:
     stats = TensorStats(momentum=0.9)
-    stats.add(np.array([-1.0, 1.0], np.float32))
-    stats.add(np.array([-2.0, 11.0], np.float32))
+    stats.add(np.array([[-1.0, 1.0]], np.float32))
+    stats.add(np.array([[-2.0, 11.0]], np.float32))
     assert stats.smooth_low == pytest.approx(-1.1)
     assert stats.smooth_high == pytest.approx(2.0)
 
 
 def test_infinity_is_noted_and_not_counted() -> None:
     stats = TensorStats()
-    stats.add(np.array([1.0, np.inf], np.float32))
-    stats.add(np.array([np.nan], np.float32))
+    stats.add(np.array([[1.0, np.inf], [2.0, 3.0]], np.float32))
+    stats.add(np.array([[np.nan]], np.float32))
     assert not stats.finite
-    assert stats.whole.total == 0
+    assert (stats.whole.total, stats.folds[1].total, stats.high) == (2, 2, 3.0)

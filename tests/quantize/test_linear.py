@@ -29,7 +29,7 @@ def transposed_conv(group: int) -> tuple[Network, Node]:
 def test_conv_is_rows_times_matrices(group: int, attrs: dict[str, object]) -> None:
     net, node = conv(group, **attrs)
     x, w = net.rng.standard_normal(net.x.shape), net.constants[node.operands[1].name]
-    products = to_rows(node, x, 10**6) @ to_matrices(node, w)
+    products = to_rows(node, x[np.newaxis], 10**6) @ to_matrices(node, w)
     count, channels = node.output.shape[0], node.output.shape[1]
     rows = products.reshape(group, count, -1, channels // group).transpose(1, 0, 3, 2).reshape(node.output.shape)
     assert np.allclose(rows, OPS["conv"].evaluate([x, w.astype(np.float64)], node.attrs)[0])
@@ -40,7 +40,7 @@ def test_matmul_is_rows_times_matrices() -> None:
     net.dense(net.x, 5, bias=False)
     node = net.nodes[-1]
     x, w = net.rng.standard_normal(net.x.shape), net.constants[node.operands[1].name]
-    products = to_rows(node, x, 10**6) @ to_matrices(node, w)
+    products = to_rows(node, x[np.newaxis], 10**6) @ to_matrices(node, w)
     assert np.allclose(products.reshape(node.output.shape), x @ w)
 
 
@@ -63,5 +63,14 @@ def test_groups_of_a_transposed_conv_share_scales() -> None:
 def test_rows_are_thinned_evenly() -> None:
     net = Network((1, 100, 1))
     net.dense(net.x, 1)
-    rows = to_rows(net.nodes[-1], np.arange(100.0).reshape(1, 100, 1), 5)
+    rows = to_rows(net.nodes[-1], np.arange(100.0).reshape(1, 1, 100, 1), 5)
     assert rows.reshape(-1).tolist() == [0.0, 24.0, 49.0, 74.0, 99.0]
+
+
+@pytest.mark.parametrize("most", [7, 10**6])
+@pytest.mark.parametrize("make", [lambda: conv(2, stride=(2, 1)), lambda: transposed_conv(3)], ids=["conv", "up"])
+def test_rows_of_several_samples_follow_each_other(make: Callable[[], tuple[Network, Node]], most: int) -> None:
+    net, node = make()
+    x = net.rng.standard_normal((3, *net.x.shape))
+    apart = [to_rows(node, x[n : n + 1], most) for n in range(3)]
+    assert np.array_equal(to_rows(node, x, most), np.concatenate(apart, axis=1))

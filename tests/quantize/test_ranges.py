@@ -10,7 +10,7 @@ from ccml.quantization.ranges import find_range
 def observed(*samples: object) -> TensorStats:
     stats = TensorStats()
     for sample in samples:
-        stats.add(np.asarray(sample, np.float32))
+        stats.add(np.asarray([sample], np.float32))
     return stats
 
 

@@ -29,13 +29,13 @@ def dense(weights: object, bias: object = None) -> Graph:
 
 def tuned(graph: Graph, inputs: list[list[float]], options: QuantizeOptions, x: Encoding = X) -> TunedLayer:
     """The layer ``matmul_0``, for samples that are stored without error."""
-    arrays = [np.asarray([row], np.float32) for row in inputs]
+    arrays = np.asarray(inputs, np.float32)[:, np.newaxis]
     (node,) = graph.nodes
     (w, *b) = (graph.constants[value.name].astype(np.float64) for value in node.operands[1:])
     means = np.concatenate([array @ w + sum(b) for array in arrays])
     parts = partition(graph, lambda node: False, False)
     tuner = Tuner(parts, {"x": x}, options, {"matmul_0": means})
-    return tuner.tune([{"x": array} for array in arrays])["matmul_0"]
+    return tuner.tune({"x": arrays})["matmul_0"]
 
 
 PLAIN = QuantizeOptions(adaptive_rounding=False, bias_correction=False)
