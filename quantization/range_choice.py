@@ -126,7 +126,8 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     for place, name in enumerate(heard):
         log.info("trying ranges of %s", name, extra={"share": place / len(heard)})
         chosen[name] = first[name].best()
-    return Chosen(chosen, {name: tried.noise for name, tried in first.items() if name not in heard})
+    quiet = {name: tried.noise for name, tried in first.items() if name not in heard}
+    return Chosen(chosen, quiet)
 
 
 @dataclass(frozen=True)
