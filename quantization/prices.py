@@ -167,7 +167,7 @@ class Costing:
         else:
             touched = {candidate.name}
             if candidate.kind is Raise.FLOAT:
-                ram = 3 * self._nodes[candidate.name].output.type.size
+                ram = 3 * sum(value.type.size for value in self._nodes[candidate.name].outputs)
         time = sum(more.get(name, 0.0) - before.get(name, 0.0) for name in touched)
         return Extra(time, self.weights(candidate) + self.code.get(candidate.kind, 0.0), ram)
 
