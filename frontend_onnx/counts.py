@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 Monomial = tuple[int, ...]
 """Numbers of atoms, in order; the empty one is 1."""
+
+MAX_TERMS = 64
+"""Of a polynomial: products of sums have as many terms as the factors have together, multiplied."""
+MAX_DEGREE = 12
+"""Factors of a monomial."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +58,26 @@ class Polynomial:
         return Polynomial.of(found)
 
     def __mul__(self, other: Polynomial) -> Polynomial:
+        """Raises ``CcmlError`` for more than a model can mean: a damaged one could choose any size."""
+        if not self.is_short_times(other):
+            reason = "what the model computes of extents of ranged dimensions has too many terms"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="fix some dimensions with --dim NAME=N")
         found: dict[Monomial, int] = {}
         for one, a in self.terms:
             for two, b in other.terms:
                 monomial = tuple(sorted((*one, *two)))
                 found[monomial] = found.get(monomial, 0) + a * b
         return Polynomial.of(found)
+
+    @property
+    def degree(self) -> int:
+        """Of the longest monomial."""
+        return max((len(monomial) for monomial, _ in self.terms), default=0)
+
+    def is_short_times(self, other: Polynomial) -> bool:
+        """Whether the product with another is within the limits."""
+        terms, degree = len(self.terms) * len(other.terms), self.degree + other.degree
+        return terms <= MAX_TERMS and degree <= MAX_DEGREE
 
     def __sub__(self, other: Polynomial) -> Polynomial:
         return self + other * Polynomial.constant(-1)

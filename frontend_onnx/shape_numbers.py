@@ -193,10 +193,15 @@ def _reduce(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs,
     kind = attrs["kind"]
     if kind not in ("prod", "sum"):
         return None
-    total = Polynomial.constant(1 if kind == "prod" else 0)
+    total: Polynomial | None = Polynomial.constant(1 if kind == "prod" else 0)
     for entry in known[0]:
-        total = total * entry if kind == "prod" else total + entry
-    return [total]
+        total = None if total is None else _times(total, entry) if kind == "prod" else total + entry
+    return None if total is None else [total]
+
+
+def _times(a: Polynomial, b: Polynomial) -> Polynomial | None:
+    """The product; ``None`` where it would have too many terms to be followed."""
+    return a * b if a.is_short_times(b) else None
 
 
 COMPARISONS = ("eq", "lt", "le", "gt", "ge")
@@ -218,7 +223,7 @@ def _is_decided(counts: Counts, known: Sequence[Sequence[Polynomial]]) -> bool:
 _RULES: Mapping[str, Rule] = {
     "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "cast": _same, "expand": _expand,
     "reduce": _reduce, "add": _paired(lambda counts, a, b, loc: a + b), "sub": _paired(lambda counts, a, b, loc: a - b),
-    "mul": _paired(lambda counts, a, b, loc: a * b), "div": _paired(_divided),
+    "mul": _paired(lambda counts, a, b, loc: _times(a, b)), "div": _paired(_divided),
     "min": _paired(lambda counts, a, b, loc: counts.least_of(a, b, loc)),
     "max": _paired(lambda counts, a, b, loc: counts.greatest_of(a, b, loc)),
 }  # fmt: skip

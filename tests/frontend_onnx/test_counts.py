@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ccml.errors import CcmlError
 from ccml.frontend_onnx.counts import Counts, Polynomial
 from ccml.frontend_onnx.folding import FoldingBuilder
 from ccml.ir.graph import Value
@@ -61,3 +62,19 @@ def test_what_is_not_known_is_computed() -> None:
     limit = known.least_of(n, Polynomial.constant(4), "")
     assert known.span(limit) == (1, 4) and known.probed(limit) == 4
     assert known.least_of(n, Polynomial.constant(4), "") == limit
+
+
+def test_products_have_a_limit() -> None:
+    """A model that multiplies sums of extents over and over takes no more time than another: what it computes is no
+    longer followed, and where it has to be, that is an error."""
+    _, extents = counts(a=4, b=4, c=4, d=4, e=4, f=4, g=4, h=4, i=4)
+    total = Polynomial()
+    for extent in extents:
+        total = total + extent
+    assert not total.is_short_times(total)
+    with pytest.raises(CcmlError, match="too many terms"):
+        total * total
+    power = extents[0]
+    while power.is_short_times(power):
+        power = power * power
+    assert power.degree <= 12
