@@ -11,5 +11,6 @@ def exact_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     (https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html, "When should I use U8U8"), unless
     it is told to make unsigned weights of signed ones."""
     options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
     options.add_session_config_entry("session.x64quantprecision", "1")
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

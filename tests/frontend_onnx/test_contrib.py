@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.integerize import integerize
 from onnx import TensorProto, helper, numpy_helper
+
+from tests.exact_runtime import exact_session
 
 U8, FLOAT = TensorProto.UINT8, TensorProto.FLOAT
 RNG = np.random.default_rng(1)
@@ -144,10 +145,7 @@ ROWS: dict[str, tuple[str, str, dict[str, np.ndarray], dict[str, Any], dict[str,
 
 
 def by_onnxruntime(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> np.ndarray:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, feeds)[0]
+    return exact_session(model).run(None, feeds)[0]
 
 
 @pytest.mark.parametrize("name", INTEGER)
