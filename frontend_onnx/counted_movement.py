@@ -259,7 +259,7 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
 
 def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | None:
     """``x`` one after the other along dimensions; ``None`` where no extent depends on a run."""
-    known = ctx.builder.numbers.of(ctx.input(1))
+    known = ctx.builder.numbers.of(ctx.optional(1))
     if known is None or len(known) != len(x.shape):
         return None
     if not ctx.extents(x) and all(each.number is not None for each in known):

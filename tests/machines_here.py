@@ -21,13 +21,17 @@ def on_this_machine(machine: Machine) -> Machine:
     """``machine`` with the instruction set of this one: its vectors, registers and block instructions decide what the
     kernels look like. Block instructions run as their meaning."""
     host = host_machine()
-    dots = {dot.name for dot in host.cpu.dots} | {"mul+add"}
+    widest = {name: max(dot.lanes for dot in host.cpu.dots if dot.name == name) for name in _names(host)}
     cpu = replace(
         machine.cpu, llvm_cpu=host.cpu.llvm_cpu, llvm_features=host.cpu.llvm_features,
         features=machine.cpu.features & host.cpu.features, requires=host.cpu.requires,
-        dots=tuple(dot for dot in machine.cpu.dots if dot.name in dots),
+        dots=tuple(dot for dot in machine.cpu.dots if dot.name == "mul+add" or dot.lanes <= widest.get(dot.name, 0)),
     )  # fmt: skip
     return Machine(machine.target, host.abi, cpu)
+
+
+def _names(machine: Machine) -> set[str]:
+    return {dot.name for dot in machine.cpu.dots}
 
 
 def distinct_machines() -> list[Machine]:

@@ -240,7 +240,8 @@ def test_lstm_of_bytes(form: str) -> None:
     d, steps, batch, width, hidden = 2 if form == "bidirectional" else 1, 4, 2, 5, 3
     direction = form if form in ("reverse", "bidirectional") else "forward"
     n = (d, 4 * hidden) if form == "columns" else (d,)
-    weights = [RNG.integers(-127, 128, (d, rows, 4 * hidden)).astype(np.int8) for rows in (width, hidden)]
+    # no sums of two products by unsigned bytes beyond 16 bits, which saturate in ONNX Runtime on x86 without VNNI
+    weights = [RNG.integers(-64, 65, (d, rows, 4 * hidden)).astype(np.int8) for rows in (width, hidden)]
     operands = [
         f(steps, batch, width), *weights, f(d, 8 * hidden), None, f(d, batch, hidden), f(d, batch, hidden),
         f(d, 3 * hidden) if form == "peepholes" else None,

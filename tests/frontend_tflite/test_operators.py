@@ -39,14 +39,15 @@ QUANTIZED = [case for case in CASES if any(a.dtype in (np.int8, np.int16, np.uin
 
 @pytest.mark.parametrize("case", QUANTIZED, ids=str)
 def test_compiled_is_the_qdq_model(case: Case, tmp_path: Path) -> None:
-    """The same integers as ONNX's reference finds. Means lie on halves, but its sums of floats may not."""
+    """The same integers as ONNX's reference finds. Means lie on halves, but its sums of floats may not, and those of
+    products of 16 bits are beyond what floats hold: they depend on the order in which a machine adds."""
     (tmp_path / "m.tflite").write_bytes(case.content)
     found = ccml.load(tmp_path / "m.tflite").run(case.feeds)
     evaluator = ReferenceEvaluator(read_tflite(tmp_path / "m.tflite"))
     wanted = dict(zip(evaluator.output_names, evaluator.run(None, dict(case.feeds))))
     for name, array in found.items():
         assert array.dtype == wanted[name].dtype
-        halves = int(case.op in ("AVERAGE_POOL_2D", "RESIZE_BILINEAR"))
+        halves = int(case.op in ("AVERAGE_POOL_2D", "RESIZE_BILINEAR") or array.dtype == np.int16)
         np.testing.assert_allclose(array.astype(np.int64), wanted[name].astype(np.int64), rtol=0, atol=halves)
 
 

@@ -42,6 +42,10 @@ GRAPHS = {
 }
 
 
+IN_LANES = ("1x1, three channels", "1x1, four channels of two", "along one dimension")
+"""Whose windows lie in a few words, so that Helium takes many pixels at once."""
+
+
 def generators(graph: Graph, machine: Machine) -> set[str]:
     return {call.generator for call in lower_graph(graph, machine).calls}
 
@@ -49,8 +53,8 @@ def generators(graph: Graph, machine: Machine) -> set[str]:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_products_are_written_out(name: str) -> None:
     """On cores that go one instruction after the other and have upper words of products."""
-    for machine in (M4, M55):
-        assert generators(GRAPHS[name], machine) == {"few channels"}, machine.name
+    assert generators(GRAPHS[name], M4) == {"few channels"}
+    assert generators(GRAPHS[name], M55) == {"helium contraction" if name in IN_LANES else "few channels"}
     assert "few channels" not in generators(GRAPHS[name], select("cortex-m0")) | generators(GRAPHS[name], HOST)
 
 
