@@ -17,7 +17,7 @@ from ccml.targets import Machine, select
 
 from tests.artifacts.built import SANITIZED, WARNINGS, run_artifact
 from tests.frontend_onnx.compiled import onnxruntime
-from tests.frontend_onnx.extent_models import FEEDS, FILLED, MODELS, proto
+from tests.frontend_onnx.extent_models import FEEDS, FILLED, MODELS, NOT_OF_NOTHING, proto
 from tests.frontend_onnx.graphs import checked_import
 from tests.frontend_onnx.ranged_models import RANGED
 from tests.tools import needs
@@ -27,7 +27,7 @@ def check(names: Sequence[str], machine: Machine, route: Emit, folder: Path, how
     """The artifact of each model against ONNX Runtime."""
     pytest.importorskip("onnxruntime")
     for name in names:
-        samples = [{"x": x} for x in (FILLED if name == "means" else FEEDS)]
+        samples = [{"x": x} for x in (FILLED if name in NOT_OF_NOTHING else FEEDS)]
         made = proto(name)
         program = lower_graph(optimize(checked_import(made)), machine)
         found = run_artifact(program, machine, route, folder / name.replace(" ", "_"), samples, how)

@@ -10,7 +10,7 @@ import numpy as np
 from tests.fuzz.build import Builder, Tensor
 from tests.fuzz.row import Row
 from tests.fuzz.rows_contraction import kernel_of, spatial_shape, window_attributes
-from tests.fuzz.rows_quantized import MICROSOFT, byte, scale, stored, zero_point
+from tests.fuzz.rows_quantized import MICROSOFT, byte, scale, stored, weights_of, zero_point
 
 F32 = "float32"
 
@@ -132,7 +132,7 @@ def quantized_experts(b: Builder) -> list[Tensor]:
 def quantized_attention(b: Builder) -> list[Tensor]:
     batch, length, width, heads, size = (b.between(1, n) for n in (2, 4, 5, 2, 4))
     columns, kind = 3 * heads * size, byte(b)
-    x, w = stored(b, "uint8", (batch, length, width)), b.param(b.values(kind, (width, columns), -128, 255))
+    x, w = stored(b, "uint8", (batch, length, width)), weights_of(b, kind, (width, columns))
     operands = [
         x, w, b.weight(F32, (columns,)), b.param(np.float32(0.01)), b.param(np.float32(0.01)), None,
         zero_point(b, "uint8"), zero_point(b, kind),
@@ -151,7 +151,7 @@ def rotary(b: Builder) -> list[Tensor]:
 
 def lstm_of_bytes(b: Builder) -> list[Tensor]:
     steps, batch, width, hidden, directions = (b.between(1, n) for n in (3, 2, 5, 4, 2))
-    weights = [b.param(b.values("int8", (directions, n, 4 * hidden), -127, 127)) for n in (width, hidden)]
+    weights = [weights_of(b, "int8", (directions, n, 4 * hidden)) for n in (width, hidden)]
     state = [b.weight(F32, (directions, batch, hidden)) for _ in range(2)] if b.flip() else [None, None]
     biases = b.param(b.values(F32, (directions, 8 * hidden), -1, 1)) if b.flip() else None
     factors = [b.param(b.values(F32, (directions,), 0.002, 0.01)) for _ in range(2)]

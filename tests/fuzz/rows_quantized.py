@@ -36,6 +36,12 @@ def byte(b: Builder) -> str:
     return b.dtype(BYTES)
 
 
+def weights_of(b: Builder, kind: str, shape: tuple[int, ...]) -> Tensor:
+    """Weights of bytes for kernels of which ONNX Runtime alone has a meaning: on x86 without VNNI its sums of two
+    products of unsigned and signed bytes saturate at 16 bits."""
+    return b.param(b.values(kind, shape, -64, 64) if kind == "int8" else b.values(kind, shape, 0, 255))
+
+
 def stored(b: Builder, dtype: str, shape: tuple[int, ...]) -> Tensor:
     """A quantized operand."""
     info = np.iinfo(dtype)
@@ -198,7 +204,7 @@ def q_gemm(b: Builder) -> list[Tensor]:
     weights = "int8" if dtype == "int8" else byte(b)
     transposed = b.between(0, 1)
     x = stored(b, dtype, (m, k))
-    w = b.param(b.values(weights, (n, k) if transposed else (k, n), -128, 255))
+    w = weights_of(b, weights, (n, k) if transposed else (k, n))
     bias = b.param(b.values("int32", (n,), -500, 500)) if b.flip() else None
     operands: list[Tensor | None] = [x, scale(b), zero_point(b, dtype), w, scale(b), zero_point(b, weights), bias]
     if b.flip(0.7):
@@ -208,7 +214,7 @@ def q_gemm(b: Builder) -> list[Tensor]:
 
 def dynamic_matmul(b: Builder) -> list[Tensor]:
     (m, k), n, weights = b.shape(2, 2), b.between(1, 5), byte(b)
-    x, w = b.data("float32", (m, k)), b.param(b.values(weights, (k, n), -128, 255))
+    x, w = b.data("float32", (m, k)), weights_of(b, weights, (k, n))
     zero = zero_point(b, weights) if b.flip() else None
     bias = b.param(b.values("float32", (n,))) if b.flip() else None
     return b.node("DynamicQuantizeMatMul", [x, w, scale(b), zero, bias], domain=MICROSOFT)
@@ -216,7 +222,7 @@ def dynamic_matmul(b: Builder) -> list[Tensor]:
 
 def matmul_to_float(b: Builder) -> list[Tensor]:
     (m, k), n, dtype, weights = b.shape(2, 2), b.between(1, 5), byte(b), byte(b)
-    x, w = stored(b, dtype, (m, k)), b.param(b.values(weights, (k, n), -128, 255))
+    x, w = stored(b, dtype, (m, k)), weights_of(b, weights, (k, n))
     zeros = [zero_point(b, dtype) if b.flip() else None, zero_point(b, weights) if b.flip() else None]
     bias = b.param(b.values("float32", (n,))) if b.flip() else None
     return b.node("MatMulIntegerToFloat", [x, w, scale(b), scale(b), *zeros, bias], domain=MICROSOFT)
