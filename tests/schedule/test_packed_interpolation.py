@@ -23,7 +23,7 @@ from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_proces
 
 M4, M55 = select("cortex-m4"), select("cortex-m55")
 HOST = host_machine()
-PACKED = replace(HOST, cpu=replace(HOST.cpu, features=HOST.cpu.features | {"widen_even"}))
+PACKED = replace(HOST, cpu=replace(HOST.cpu, features=HOST.cpu.features | {"widen_even", "widen_even_add"}))
 """This machine, as if it had packed arithmetic."""
 
 
