@@ -84,12 +84,16 @@ def test_compiled_by_what_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chunks", [1, 3, 16])
 def test_work_split_as_decided(chunks: int) -> None:
-    """For two threads into more or fewer chunks, with the same outputs to the last bit."""
+    """For two threads into more or fewer chunks, which one of these numbers may be without a decision, too; with the
+    same outputs to the last bit."""
     machine, goal = host_machine(), Goal(threads=2)
     plain = compile_model(DIGITS, machine, goal=goal)
     keys = [threaded_key(single.key, 2) for single in singles(plain.optimized, machine)]
-    tuned = compile_model(DIGITS, machine, goal=replace(goal, tuned={key: Decision("", chunks=chunks) for key in keys}))
-    assert [kernel.body for kernel in tuned.program.kernels] != [kernel.body for kernel in plain.program.kernels]
+    tuned, other = (
+        compile_model(DIGITS, machine, goal=replace(goal, tuned={key: Decision("", chunks=count) for key in keys}))
+        for count in (chunks, 5)
+    )
+    assert [kernel.body for kernel in tuned.program.kernels] != [kernel.body for kernel in other.program.kernels]
     samples = list(plain.samples(DIGITS_TEST))[:5]
     model = JitModel(tuned.program, machine)
     for sample, expected in zip(samples, outputs(plain, samples), strict=True):
