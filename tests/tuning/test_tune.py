@@ -91,7 +91,7 @@ def test_work_split_as_decided(chunks: int) -> None:
     keys = [threaded_key(single.key, 2) for single in singles(plain.optimized, machine)]
     tuned, other = (
         compile_model(DIGITS, machine, goal=replace(goal, tuned={key: Decision("", chunks=count) for key in keys}))
-        for count in (chunks, 5)
+        for count in (chunks, 2)
     )
     assert [kernel.body for kernel in tuned.program.kernels] != [kernel.body for kernel in other.program.kernels]
     samples = list(plain.samples(DIGITS_TEST))[:5]

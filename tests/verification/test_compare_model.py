@@ -127,7 +127,7 @@ def test_a_model_that_the_reference_cannot_run(tmp_path: Path, monkeypatch: pyte
     def fail(*_: object) -> None:
         raise NotImplementedError("no such operator")
 
-    monkeypatch.setattr("ccml.verification.reference.ReferenceEvaluator", fail)
+    monkeypatch.setattr("onnx.reference.ReferenceEvaluator", fail)
     source = read(save_model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"])))
     inputs = {"x": np.ones((2, 3), np.float32)}
     reference = find_reference(source, inputs)
