@@ -47,7 +47,8 @@ def test_compiled_is_the_qdq_model(case: Case, tmp_path: Path) -> None:
     wanted = dict(zip(evaluator.output_names, evaluator.run(None, dict(case.feeds))))
     for name, array in found.items():
         assert array.dtype == wanted[name].dtype
-        halves = int(case.op in ("AVERAGE_POOL_2D", "RESIZE_BILINEAR") or array.dtype == np.int16)
+        inexact = case.op == "CONV_2D" and array.dtype == np.int16
+        halves = int(case.op in ("AVERAGE_POOL_2D", "RESIZE_BILINEAR") or inexact)
         np.testing.assert_allclose(array.astype(np.int64), wanted[name].astype(np.int64), rtol=0, atol=halves)
 
 
