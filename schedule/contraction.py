@@ -14,9 +14,10 @@ from ..ir.loops_rewrite import map_expr
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import sum_shift, zero_point
+from ..targets.target import Dot
 from .blocking import Axis, Blocking, Product, Region, regions
 from .body import table_names
-from .dots import ends_whole, has_dot, parts_apart, usable_dots, weight_operand, weight_type
+from .dots import ends_whole, has_dot, panel_width, parts_apart, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .sums import sums_of
@@ -69,28 +70,23 @@ def lower_matmul(ctx: KernelContext) -> Block:
     return _DynamicMatmul(ctx, node).emit()
 
 
-def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, np.ndarray]]:
-    """``weights[g, k..., column]`` in the order in which blocks read it: ``[g, block, k..., vectors * lanes]``.
+def pack_columns(weights: np.ndarray, dot: Dot, region: Region) -> np.ndarray:
+    """The columns of ``weights[g, k..., column]`` in a region in the order ``[g, block, k..., vectors * lanes]``.
 
     Missing columns of the last vector are zero. A Dot that takes groups of the last k finds each group in one 32-bit
     element, the first of the group in its low bits, or in as many as the group fills; the last group may begin with
     zeros (:func:`ends_whole`). The parts of a group that is taken apart follow each other.
     """
-    dot = blocking.dot
-    outer, *k, inner, columns = weights.shape
+    outer, *k, inner, _ = weights.shape
     groups = -(-inner // dot.group)
-    packed = []
-    for region in regions(columns, dot.lanes, blocking.vectors):
-        width = region.vectors * dot.lanes
-        part = np.zeros((outer, *k, groups * dot.group, region.blocks * width), weight_type(dot))
-        part[..., :inner, : region.columns] = weights[..., region.start : region.start + region.columns]
-        if ends_whole(dot, inner):
-            part[..., -dot.group :, :] = np.roll(part[..., -dot.group :, :], -inner % dot.group, axis=-2)
-        part = parts_apart(dot, part.reshape(outer, *k, groups, dot.group, region.blocks, width))
-        part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
-        merged = _stored(part[..., 0]) if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
-        packed.append((region, merged))
-    return packed
+    width = region.vectors * dot.lanes
+    part = np.zeros((outer, *k, groups * dot.group, region.blocks * width), weight_type(dot))
+    part[..., :inner, : region.columns] = weights[..., region.start : region.start + region.columns]
+    if ends_whole(dot, inner):
+        part[..., -dot.group :, :] = np.roll(part[..., -dot.group :, :], -inner % dot.group, axis=-2)
+    part = parts_apart(dot, part.reshape(outer, *k, groups, dot.group, region.blocks, width))
+    part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
+    return _stored(part[..., 0]) if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
 
 
 def _stored(array: np.ndarray) -> np.ndarray:
@@ -100,16 +96,35 @@ def _stored(array: np.ndarray) -> np.ndarray:
 
 
 class PackedWeights:
-    """Packed weights ``[g, k..., column]`` as the ``rhs`` of a contraction."""
+    """Packed weights ``[g, k..., column]`` as the ``rhs`` of a contraction: in the order in which blocks read them, or
+    in the panels of the CPU, which are the same for others."""
 
     def __init__(self, ctx: KernelContext, weights: np.ndarray, blocking: Blocking) -> None:
-        self.dot = blocking.dot
-        self.buffers = {region.start: ctx.pack("w", part) for region, part in pack_columns(weights, blocking)}
+        columns = weights.shape[-1]
+        self.dot, self.panel = blocking.dot, panel_width(ctx.cpu, blocking.dot, columns)
+        stored = regions(columns, self.dot.lanes, blocking.vectors)
+        if self.panel:
+            stored = (Region(0, -(-columns // self.panel), self.panel // self.dot.lanes, columns),)
+        self.buffers = {region.start: ctx.pack("w", pack_columns(weights, self.dot, region)) for region in stored}
 
     def load(self, region: Region, index: Sequence[Expr], vector: int) -> Expr:
         """The vector of that number of what the block has at ``index`` = (g, block, k...)."""
-        loaded = Load(self.buffers[region.start], (*index, as_expr(vector * self.dot.lanes)), self.dot.lanes)
-        return weight_operand(self.dot, loaded)
+        outer, block, *k = index
+        start, place = region.start, as_expr(vector)
+        if self.panel:
+            first = region.start // self.dot.lanes + vector
+            start, (block, place) = 0, _panel_of(block, region.vectors, first, self.panel // self.dot.lanes)
+        where = (outer, block, *k, place * self.dot.lanes)
+        return weight_operand(self.dot, Load(self.buffers[start], where, self.dot.lanes))
+
+
+def _panel_of(block: Expr, vectors: int, first: int, whole: int) -> tuple[Expr, Expr]:
+    """The panel, of ``whole`` vectors, of the vector ``first`` behind ``block`` blocks of ``vectors``, and its number
+    there."""
+    if vectors % whole == 0:
+        return block * (vectors // whole) + first // whole, as_expr(first % whole)
+    number = block * vectors + first
+    return number // whole, number % whole
 
 
 class ConvLoops:

@@ -165,8 +165,9 @@ def _tile(
     if blocking.prefetch is not None:
         elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.rows * blocking.dot.lanes
         elements *= blocking.dot.packed_parts
-        rhs = spec.rhs(region, block, 0)
-        weights = stream(blocking.prefetch, rhs, [axis.var for axis in spec.k], elements, around)
+        rhs = [spec.rhs(region, block, vector) for vector in range(region.vectors)]
+        k = [axis.var for axis in spec.k]
+        weights = stream(blocking.prefetch, rhs, k, elements, around, blocking.dot.packed_parts)
     return _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
 
 

@@ -15,18 +15,20 @@ from math import ceil, prod
 from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Load, Pointer, Prefetch, Space, Var, as_expr
 from ..ir.loops_rewrite import map_expr, walk_expr
 from ..targets.target import CacheLines
-from .affine import occurs
+from .affine import coefficient, occurs
 from .blocking import Axis
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Blocks of weights of ``elements`` each, one after the other in ``buffer``; ``start`` is the first element of the
-    present one, ``next`` of the next one or ``None``, ``again`` the loops that read the present one over and over."""
+    """Blocks of weights of ``elements`` each, one after the other in ``buffer``; ``starts`` are the first elements of
+    the present one, a line each, with ``width`` elements from step to step, ``next`` is that of the next one or
+    ``None``, ``again`` the loops that read the present one over and over."""
 
     buffer: Buffer
     elements: int
-    start: Expr
+    starts: tuple[Expr, ...]
+    width: int
     next: Expr | None
     again: tuple[Axis, ...]
     lines: CacheLines
@@ -36,9 +38,8 @@ class Stream:
         size = self.buffer.dtype.size
         if self.elements * size < self.lines.near:
             return ()
-        ahead = ceil(self.lines.distance / (width * size)) * width
-        line = self.lines.size // size
-        return tuple(self._at(self.start + k * width + (ahead + first)) for first in range(0, width, line))
+        ahead = ceil(self.lines.distance / (width * size)) * self.width
+        return tuple(self._at(start + k * self.width + ahead) for start in self.starts)
 
     def next_block(self, body: Expr, bodies: int) -> Block:
         """In passage ``body`` of ``bodies`` of the loops over k: a part of the next block."""
@@ -58,26 +59,36 @@ class Stream:
         return Prefetch(Pointer(self.buffer, (*[INDEX(0)] * (len(self.buffer.shape) - 1), place)))
 
 
-def stream(lines: CacheLines, rhs: Expr, k: Sequence[Var], elements: int, around: Sequence[Axis]) -> Stream | None:
-    """What the loops ``around``, outermost first, read through ``rhs`` at the first vector of a step ``k``; ``None``
-    where ``rhs`` is not a load of constants, or of so few that they stay in the caches."""
-    loads = [part for part in walk_expr(rhs) if isinstance(part, Load)]
-    if len(loads) != 1:
+def stream(
+    lines: CacheLines, rhs: Sequence[Expr], k: Sequence[Var], elements: int, around: Sequence[Axis], parts: int
+) -> Stream | None:
+    """What the loops ``around``, outermost first, read through ``rhs``, the vectors of a step ``k``, of which each has
+    ``parts``; ``None`` where these are no loads of constants, or of so few that they stay in the caches."""
+    loads = [part for vector in rhs for part in walk_expr(vector) if isinstance(part, Load)]
+    if len(loads) != len(rhs):
         return None
-    buffer = loads[0].buffer
+    buffer, lanes = loads[0].buffer, loads[0].lanes
     if buffer.space is not Space.GLOBAL or buffer.access is not Access.READ:
         return None
     if prod(buffer.shape) * buffer.dtype.size < lines.fewest:
         return None
-    flat: Expr = INDEX(0)
-    for index, stride in zip(loads[0].index, buffer.strides, strict=True):
-        flat = flat + _without(index, k) * stride
-    moving = [number for number, axis in enumerate(around) if occurs(axis.var, flat)]
+    step = coefficient(_flat(loads[0]), k[-1])
+    first, *others = (_without(_flat(load), k) for load in loads[:: max(1, lines.size // (lanes * buffer.dtype.size))])
+    starts = tuple(place + part * step for part in range(parts) for place in (first, *others))
+    moving = [number for number, axis in enumerate(around) if occurs(axis.var, first)]
     if not moving:
-        return Stream(buffer, elements, flat, None, (), lines)
+        return Stream(buffer, elements, starts, parts * step, None, (), lines)
     var, again = around[moving[-1]].var, tuple(around[moving[-1] + 1 :])
-    following = map_expr(flat, lambda part: var + 1 if part == var else None) if again else None
-    return Stream(buffer, elements, flat, following, again, lines)
+    following = map_expr(first, lambda part: var + 1 if part == var else None) if again else None
+    return Stream(buffer, elements, starts, parts * step, following, again, lines)
+
+
+def _flat(load: Load) -> Expr:
+    """The number of the first element in its buffer."""
+    flat: Expr = INDEX(0)
+    for index, stride in zip(load.index, load.buffer.strides, strict=True):
+        flat = flat + index * stride
+    return flat
 
 
 def _without(index: Expr, k: Sequence[Var]) -> Expr:

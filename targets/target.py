@@ -155,6 +155,8 @@ class Cpu:
     ``sets``: of the fastest cache, ``caches``: those behind it, the nearest first; ``prefetch``: how it is told what to
     read next, where that pays. ``winograd``: convolutions of floats may be computed in fewer multiplications than they
     are defined with.
+    ``panel``: weights of products are stored in panels of so many columns, for all CPUs of an ABI, whatever the blocks
+    in which a kernel reads them; 0: as it reads them.
     ``large_weights``: constants may take several times their memory where that makes code faster.
     ``bytes_as``: the instructions for bytes take such activations, signed or unsigned, so tensors should become them.
     ``lookups_apart``: bytes that tables give for results in vectors are looked up in loops of their own.
@@ -187,6 +189,7 @@ class Cpu:
     caches: tuple[Cache, ...] = ()
     prefetch: CacheLines | None = None
     winograd: bool = False
+    panel: int = 0
     large_weights: bool = False
     bytes_as: ElementKind | None = None
     extensions: frozenset[str] = frozenset()

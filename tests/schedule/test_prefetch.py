@@ -30,6 +30,10 @@ def value(expr: Expr, names: dict[Var, int]) -> int:
             return value(x, names) + value(y, names)
         case Binary("mul", x, y):
             return value(x, names) * value(y, names)
+        case Binary("floordiv", x, y):
+            return value(x, names) // value(y, names)
+        case Binary("floormod", x, y):
+            return value(x, names) % value(y, names)
     raise TypeError(expr)
 
 
