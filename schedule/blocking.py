@@ -240,6 +240,26 @@ def _bytes_of_step(blocking: Blocking, vectors: int) -> int:
     return 4 * vectors * blocking.dot.lanes * blocking.dot.rows * blocking.dot.packed_parts
 
 
+def panel_width(cpu: Cpu, blocking: Blocking, columns: int, depth: int) -> int:
+    """How many of the ``columns`` of packed weights follow each other in memory, where that does not depend on the
+    blocks that kernels compute; 0 where each block has its own.
+
+    Blocks that end within a panel share its lines with their neighbours. They have weights of their own where ``depth``
+    steps of whole panels would fill more than half of the fastest cache, and cannot be refilled beside the products;
+    but not for single rows, for which all weights are read once.
+    """
+    dot, width = blocking.dot, blocking.vectors * blocking.dot.lanes
+    if cpu.panel == 0 or cpu.panel % dot.lanes or dot.lanes == 1 or dot.rows > 1:
+        return 0
+    panel = min(cpu.panel, max(dot.lanes, 1 << (columns - 1).bit_length()))
+    if width % panel == 0 or panel % width == 0 or cpu.sets is None:
+        return panel
+    touched = (width // panel + 1) * panel * 4 * dot.packed_parts
+    products = blocking.rows * blocking.vectors * dot.passes * (2 if dot.name == "mul+add" else 1)
+    waits = 2 * touched / cpu.sets.refill > products / cpu.pipeline.multiply_adds
+    return 0 if waits and blocking.rows > 1 and 2 * touched * depth > cpu.sets.size else panel
+
+
 def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     """Cycles of one step of k."""
     pipeline = cpu.pipeline

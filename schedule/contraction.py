@@ -15,9 +15,9 @@ from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import sum_shift, zero_point
 from ..targets.target import Dot
-from .blocking import Axis, Blocking, Product, Region, regions
+from .blocking import Axis, Blocking, Product, Region, panel_width, regions
 from .body import table_names
-from .dots import ends_whole, has_dot, panel_width, parts_apart, usable_dots, weight_operand, weight_type
+from .dots import ends_whole, has_dot, parts_apart, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .sums import sums_of
@@ -100,8 +100,9 @@ class PackedWeights:
     in the panels of the CPU, which are the same for others."""
 
     def __init__(self, ctx: KernelContext, weights: np.ndarray, blocking: Blocking) -> None:
-        columns = weights.shape[-1]
-        self.dot, self.panel = blocking.dot, panel_width(ctx.cpu, blocking.dot, columns)
+        _, *k, inner, columns = weights.shape
+        depth = prod(k) * -(-inner // blocking.dot.group)
+        self.dot, self.panel = blocking.dot, panel_width(ctx.cpu, blocking, columns, depth)
         stored = regions(columns, self.dot.lanes, blocking.vectors)
         if self.panel:
             stored = (Region(0, -(-columns // self.panel), self.panel // self.dot.lanes, columns),)

@@ -44,14 +44,6 @@ def weight_type(dot: Dot) -> np.dtype:
     return DType(dot.weight.value).numpy
 
 
-def panel_width(cpu: Cpu, dot: Dot, columns: int) -> int:
-    """How many of the ``columns`` of weights follow each other in memory, where that does not depend on the blocks that
-    kernels compute; else 0."""
-    if dot.lanes == 1 or dot.rows > 1 or cpu.panel % dot.lanes:
-        return 0
-    return min(cpu.panel, max(dot.lanes, 1 << (columns - 1).bit_length()))
-
-
 def activation_shift(dot: Dot) -> int:
     """What :func:`group_operand` adds to every activation: 128 where signed bytes meet an unsigned instruction."""
     return 128 if dot.name == "dot4_u8i8" and dot.activation is ElementKind.I8 else 0

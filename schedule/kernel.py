@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class KernelContext:
     def body(self) -> Graph:
         return body_of(self.node.attrs)
 
-    @property
+    @cached_property
     def anchor(self) -> Node | None:
         """The node that owns the loop nest, if there is one."""
         return next((n for n in self.body.nodes if OPS[n.op].kind is Kind.ANCHOR), None)
