@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
@@ -146,12 +147,13 @@ class ExpressionWriter:
         if type_.lanes == 1 or "helium_compare" not in self.features:
             return x, y
         zeros = [spelling.constant(zero, type_) for zero in (0.0, -0.0)]
-        name, function = self.type_name(type_), f"llvm.arithmetic.fence.{self._suffix(type_)}"
+        hide = partial(self._fence, type_)
+        return hide(x) if x in zeros else x, hide(y) if y in zeros or x == y else y
 
-        def fence(value: str) -> str:
-            return self.out.intrinsic(function, name, (name, value))
-
-        return fence(x) if x in zeros else x, fence(y) if y in zeros or x == y else y
+    def _fence(self, type_: Type, value: str) -> str:
+        """The same floats, without what LLVM could tell of them, or make of them together with what follows."""
+        name = self.type_name(type_)
+        return self.out.intrinsic(f"llvm.arithmetic.fence.{self._suffix(type_)}", name, (name, value))
 
     def _min_max(self, op: str, type_: Type, x: str, y: str) -> str:
         name = self.type_name(type_)
@@ -213,6 +215,9 @@ class ExpressionWriter:
     # ------------------------------------------------------------ conversion
 
     def _convert(self, expr: loops.Convert) -> str:
+        """Between vectors of integers and floats on Helium apart from the arithmetic around: LLVM makes one fixed-point
+        conversion of it and a product with a power of two, whose number of bits, where the same code needs that number
+        elsewhere, is put into a register, which no such instruction has (the object writer aborts)."""
         x, source, target = self.write(expr.x), expr.x.type, expr.type
         if source.dtype is target.dtype:
             return x
@@ -221,7 +226,13 @@ class ExpressionWriter:
             compare = "fcmp une" if source.dtype.is_float else "icmp ne"
             return self.out.value(f"{compare} {from_name} {x}, zeroinitializer")
         opcode = self._conversion(source.dtype, target.dtype)
-        return x if opcode is None else self.out.value(f"{opcode} {from_name} {x} to {to_name}")
+        if opcode is None:
+            return x
+        hidden = "helium_convert" in self.features and target.lanes > 1 and source.dtype.is_float != target.dtype.is_float
+        if hidden and source.dtype.is_float:
+            x = self._fence(source, x)
+        made = self.out.value(f"{opcode} {from_name} {x} to {to_name}")
+        return self._fence(target, made) if hidden and target.dtype.is_float else made
 
     def _conversion(self, source: DType, target: DType) -> str | None:
         """The opcode that converts ``source`` to ``target`` by value, ``None`` where the bits are the same."""

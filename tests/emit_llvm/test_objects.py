@@ -206,6 +206,20 @@ def test_assembly_and_ir() -> None:
     assert "datalayout" in emit_ir(program, machine, optimized=True)
 
 
+@pytest.mark.parametrize("name", ["cortex-m55", "cortex-m85"])
+def test_helium_converts_and_multiplies_apart(name: str) -> None:
+    """One instruction for both would take the 7 from the register that is stored, and have no encoding."""
+    text = """
+        kernel k(x: i32[4] const, f: f32[4] const, y: f32[4] out, z: i32[4] out, n: i32[1] out)
+          n[0] = 7i32
+          y[0 : 4] = convert<f32x4>(x[0 : 4]) * splat<4>(0.0078125f32)
+          z[0 : 4] = convert<i32x4>(f[0 : 4] * splat<4>(128.0f32))
+    """
+    program, machine = program_of(kernel(text)), select(name)
+    assert not re.search(r"vcvt\.\S+\s+q\d, q\d, ", emit_assembly(program, machine))
+    assert all(image for _, image in emit_objects(program, machine))
+
+
 @pytest.mark.parametrize(("taps", "small", "loop"), [(9, False, False), (9, True, True), (200, False, True)])
 def test_only_short_sums_are_unrolled_and_not_in_small_code(taps: int, small: bool, loop: bool) -> None:
     text = f"""
