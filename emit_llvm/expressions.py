@@ -228,7 +228,8 @@ class ExpressionWriter:
         opcode = self._conversion(source.dtype, target.dtype)
         if opcode is None:
             return x
-        hidden = "helium_convert" in self.features and target.lanes > 1 and source.dtype.is_float != target.dtype.is_float
+        mixed = source.dtype.is_float != target.dtype.is_float
+        hidden = mixed and target.lanes > 1 and "helium_convert" in self.features
         if hidden and source.dtype.is_float:
             x = self._fence(source, x)
         made = self.out.value(f"{opcode} {from_name} {x} to {to_name}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout, stored_words
 from ..requantization import MOST_PRODUCT
 from ..transposed import lower_transposed
+from ..window import Window
 from .finish import finish_pixels, made_pixels
 from .numbers import helium_numbers
 from .rows import Rows, copy_of, ways_to_read
@@ -42,13 +45,33 @@ def lower_helium_contraction(ctx: KernelContext) -> Block:
     anchor, _ = ctx.contraction
     other = residual(ctx) if number_of_groups(anchor) == 1 else None
     depth, joins = anchor.operands[1].shape[-1] if anchor.op == "conv" else anchor.operands[0].shape[-1], other is None
-    return _lower(
-        [
-            Contraction(ctx, merged=count, joined=joins and depth * count % STEP == 0, limit=MOST_PRODUCT, least=None)
-            for count in merges(anchor, STEP)
-        ],
-        other,
-    )
+    works = [
+        Contraction(ctx, merged=count, joined=joins and depth * count % STEP == 0, limit=MOST_PRODUCT, least=None)
+        for count in merges(anchor, STEP)
+    ]
+    return _lower([*works, *(each for work in works for each in _pixels_together(work))], other)
+
+
+def _pixels_together(work: Contraction) -> Iterator[Contraction]:
+    """The same results as those of fewer pixels of some neighbours each, with zeros among the weights, where a step of
+    activations holds these and fewer channels are left that fill no tile."""
+    rq, tile, depth = work.requantization, GEMM_4X2.tile, work.depth
+    dense = work.x.dense and work.y.dense and work.x.shape[:-1] == work.y.shape[:-1] == work.shape
+    if rq is None or not rq.whole or not dense or work.groups > 1 or work.nibbles or not work.window.pointwise:
+        return
+    *rows, pixels = work.shape if work.ctx.by_rows else (prod(work.shape),)
+    for count in range(2, min(STEP // depth, tile) + 1):
+        channels, size = count * work.channels, pixels // count
+        if pixels % count == 0 and pad(channels, tile) < count * pad(work.channels, tile):
+            made = copy(work)
+            run = size if rows else next(run for run in range(min(size, CHUNK), 0, -1) if size % run == 0)
+            made.shape = (*rows, size // run, run)
+            made.depth, made.channels, made.window = depth * count, channels, Window.pixel(depth * count)
+            made.x, made.y = (ref.reshaped((*made.shape, n)) for ref, n in ((work.x, made.depth), (work.y, channels)))
+            made.columns = np.kron(np.eye(count, dtype=work.columns.dtype), work.columns)
+            made.bias = np.tile(work.bias, count)
+            made.requantization = replace(rq, scale=np.tile(np.broadcast_to(rq.scale, work.bias.shape), count))
+            yield made
 
 
 def lower_helium_transposed(ctx: KernelContext) -> Block:

@@ -25,6 +25,7 @@ from ...ir.types import DType
 from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns, start
+from ..cycles import predicted_cycles
 from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout, are_nibbles, stored_words
 from ..requantization import MOST_PRODUCT, requantization_of
@@ -37,6 +38,8 @@ _Rows = Callable[[int], Pointer]
 OUTSIDE = -1
 MOST_MULTIPLIER = 8
 """Channels of the output for one of the input."""
+MOST_JOINED, ABOUT = 64, 1.1
+"""Channels of neighbouring columns that are side by side, as each has weights of its own; and what is about as fast."""
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
 
@@ -47,7 +50,7 @@ def is_helium_depthwise(ctx: KernelContext) -> bool:
     if not is_byte_depthwise(ctx, (3, 4), MOST_MULTIPLIER):
         return False
     anchor, weights = ctx.contraction
-    if weights is None or len(weights) == 1 or max(weights.shape[1:-1]) > LARGEST:
+    if weights is None or max(weights.shape[1:-1]) > LARGEST:
         return False
     return requantization_of(ctx, Columns.of(ctx, anchor, weights).reach, MOST_PRODUCT, None) is not None
 
@@ -80,11 +83,30 @@ class _HeliumDepthwise:
         self.column = 1 < len(self.planes) <= WORD and layer.kernel[1] == 1
         self.windows = not self.column and (len(self.planes) > 1 or words > WORD or self.planes[0].depth > 1)
         self.numbers = helium_numbers(self.requantization, layer.operands, fixed=True)
+        if self.windows:
+            self.places = places_of(self.planes, self.plane_step, layer.dilation[1] * self.channels)
+        self.joined = self._joined()
+
+    def _joined(self) -> int:
+        """How many neighbouring columns are one pixel to the block, their channels side by side and with weights of
+        their own: few channels fill no tile, or leave a loop over pixels short. Of numbers that take about the fewest
+        cycles the least."""
+        rows = [strip.rows for strip in self._strips()]
+
+        def cycles(joined: int) -> float:
+            return predicted_cycles(tuple(self._multiply(count, (), joined) for count in rows), self.ctx.cpu)
+
+        columns = self.layer.out[1] if self.layer.stride[1] == 1 else 1
+        most = max(1, min(MOST_JOINED // self.channels, columns))
+        taken = {joined: cycles(joined) for joined in range(1, most + 1) if columns % joined == 0}
+        return next(joined for joined, each in taken.items() if each <= ABOUT * min(taken.values()))
 
     def _stream(self) -> np.ndarray:
         """The weights as ``blocks/helium_depthwise.py`` describes them."""
         assert self.numbers.factors is not None
-        return GEMM_4X2.pack(self.layer.bias, weights_of(self.planes, self.layer.taps), self.numbers.factors)
+        each = (self.layer.bias, weights_of(self.planes, self.layer.taps), self.numbers.factors)
+        bias, weights, factors = (np.concatenate([array] * self.joined) for array in each)
+        return GEMM_4X2.pack(bias, weights, factors)
 
     # ---- rows
 
@@ -113,7 +135,7 @@ class _HeliumDepthwise:
     def emit(self) -> Block:
         stream = self._stream()
         form = SIGNED_BYTES if are_nibbles(self.layer.operands.weights) else None
-        steps = (stream.size // pad(self.channels, GEMM_4X2.tile) - 2) // GEMM_4X2.words
+        steps = (stream.size // pad(self.joined * self.channels, GEMM_4X2.tile) - 2) // GEMM_4X2.words
         stored = stored_words(self.ctx, stream[None], StreamLayout.of(GEMM_4X2, steps), form)
         size = len(self.planes) * self.plane_step * WORD
         words = self.ctx.temporary("words", DType.I8, (size,), align=16)
@@ -122,7 +144,6 @@ class _HeliumDepthwise:
             self.lines = self.ctx.temporary("lines", DType.I8, (WORD, self.layer.inner * self.channels), align=16)
         before = stored.prepare(as_expr(0)) + self._borders(x)
         if self.windows:
-            self.places = places_of(self.planes, self.plane_step, self.layer.dilation[1] * self.channels)
             self.offsets = self.ctx.pack("offsets", np.array(self.places, np.int32) * WORD)
         block: Block = ()
         for _, group in groupby(self._strips(), key=lambda strip: (strip.rows, strip.sources)):
@@ -248,11 +269,15 @@ class _HeliumDepthwise:
         finish: Block = ()
         if not self.requantization.whole:
             rows, finish = self._finished(strip.rows, (batch, first))
-        kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
-        name = f"helium_depthwise_{kind}{'_fixed' if self.numbers.kind == 'fixed' else ''}"
         operands = (w, start(self.offsets), x) if self.windows else (w, x)
-        multiply = Invoke(name, (*operands, *rows), self._scalars())
+        multiply = self._multiply(strip.rows, (*operands, *rows), self.joined)
         return (*self._interleave(strip, row, x), multiply, *finish)
+
+    def _multiply(self, rows: int, pointers: tuple[Pointer, ...], joined: int) -> Invoke:
+        """The block for some rows of the output, of whose columns ``joined`` are a pixel."""
+        kind = "rows" if rows == 2 else "windows" if self.windows else "pixels"
+        name = f"helium_depthwise_{kind}{'_fixed' if self.numbers.kind == 'fixed' else ''}"
+        return Invoke(name, pointers, self._scalars(joined))
 
     def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
         """Memory for the requantized bytes of some rows from ``place`` on, and what of the body follows."""
@@ -268,10 +293,10 @@ class _HeliumDepthwise:
             block += finish_pixels(self.ctx, self.ctx.refs, made, part, self.requantization.value, index)
         return [Pointer(made, (as_expr(n * columns), as_expr(0))) for n in range(rows)], block
 
-    def _scalars(self) -> tuple[int, ...]:
+    def _scalars(self, joined: int) -> tuple[int, ...]:
         layer = self.layer
-        pixels = (layer.out[1], layer.stride[1] * self.channels)
-        tail = (self.channels, *self.numbers.scalars)
+        pixels = (layer.out[1] // joined, layer.stride[1] * joined * self.channels)
+        tail = (joined * self.channels, *self.numbers.scalars)
         tap_step = layer.dilation[1] * self.channels
         if self.windows:
             return (len(self.places) // WORD, max(self.places), *pixels, *tail)

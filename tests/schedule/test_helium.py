@@ -96,6 +96,18 @@ GRAPHS = {
     "depthwise 6x6, three channels each": integer_conv_graph(
         (1, 7, 8, 3), (9, 6, 6, 1), pad=(3, 3, 2, 2), group=3
     ),
+    "one channel": integer_conv_graph((1, 7, 12, 1), (1, 3, 3, 1), pad=SAME),
+    "one channel, prime columns": integer_conv_graph((2, 4, 23, 1), (1, 2, 3, 1), stride=(2, 1), pad=(0, 1, 0, 1)),
+    "one channel 5x5": integer_conv_graph((1, 6, 9, 1), (1, 5, 5, 1), pad=(2, 2, 2, 2)),
+    "one channel, residual": integer_conv_graph((1, 5, 8, 1), (1, 3, 3, 1), pad=SAME, residual=True),
+    "one channel to three": integer_conv_graph((1, 5, 8, 1), (3, 3, 3, 1), pad=SAME, dilation=(1, 2)),
+    "depthwise, three channels": integer_conv_graph((1, 5, 8, 3), (3, 3, 3, 1), pad=SAME, group=3),
+    "depthwise, three channels, table": integer_conv_graph((1, 4, 6, 3), (3, 4, 4, 1), group=3, table=True),
+    "pointwise, two pixels together": integer_conv_graph((1, 5, 6, 7), (6, 1, 1, 7)),
+    "pointwise, three pixels together": integer_conv_graph((2, 3, 3, 5), (1, 1, 1, 5), zero_point=-5),
+    "pointwise, clamped pixels together": integer_conv_graph((1, 8, 8, 2), (1, 1, 1, 2), lo=-7),
+    "pointwise, few channels, residual": integer_conv_graph((1, 4, 4, 3), (3, 1, 1, 3), residual=True),
+    "pointwise, few channels, table": integer_conv_graph((1, 4, 4, 3), (3, 1, 1, 3), table=True),
     "pointwise, few channels": integer_conv_graph((2, 5, 7, 3), (3, 1, 1, 3)),
     "pointwise, one pixel wide": integer_conv_graph((1, 6, 1, 5), (6, 1, 1, 5)),
     "groups of eight channels": integer_conv_graph((1, 5, 7, 32), (20, 1, 1, 8), group=4),
@@ -129,6 +141,9 @@ FACTORS = {
     "depthwise 5x5": integer_conv_graph((1, 7, 8, 7), (7, 5, 5, 1), pad=(2, 2, 2, 2), group=7, rounded=True),
     "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7, rounded=True),
     "depthwise, stride": integer_conv_graph((1, 9, 9, 6), (6, 3, 3, 1), stride=(2, 2), group=6, rounded=True),
+    "pixels together": with_scales(integer_conv_graph((1, 6, 8, 3), (3, 1, 1, 3))),
+    "one channel": integer_conv_graph((1, 7, 12, 1), (1, 3, 3, 1), pad=SAME, rounded=True),
+    "depthwise, three channels": integer_conv_graph((1, 6, 8, 3), (3, 3, 3, 1), pad=SAME, group=3, rounded=True),
 }
 """Layers whose requantization is exact by factors."""
 ORDINARY = {
@@ -190,6 +205,21 @@ def test_assembly_on_cortex_m55(graph: Graph, tmp_path: Path) -> None:
 @by_few
 def test_objects_on_cortex_m55(graph: Graph, tmp_path: Path) -> None:
     assert_exact(graph, M55, by_objects, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("one channel", (3, 4, 1, 3, 4)),
+        ("depthwise, three channels", (2, 12, 3, 3, 12)),
+        ("depthwise", (5, 16, 16, 3, 16)),
+    ],
+)
+def test_few_channels_of_neighbouring_columns_are_side_by_side(name: str, numbers: tuple[int, ...]) -> None:
+    """Pixels and channels from one to the next, from tap to tap, taps, and channels."""
+    names = [block.name for block in lower_graph(FACTORS[name], M55).blocks]
+    block = next(name for name in names if name.startswith("helium_depthwise_rows"))
+    assert block.replace("_fixed", "").split("_")[3:8] == [str(number) for number in numbers]
 
 
 @pytest.mark.parametrize(
