@@ -14,6 +14,7 @@ from . import (
     halfword_gemm,
     helium,
     helium_depthwise,
+    helium_product,
     helium_softmax,
     helium_tanh,
     helium_windows,
@@ -30,7 +31,7 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_windows, plain, plain_depthwise, pool, helium,
-    helium_depthwise, helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
+    helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
     interpolation, nibbles, normalization,
 )  # fmt: skip
 

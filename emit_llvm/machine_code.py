@@ -1010,6 +1010,17 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "09b0bdec108bbde8f08f00bf"
         ),
     },
+    "helium_product": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b84b005469246dde91e9bdde9204604fb06f000fb03f0cde90010594680ef506003f001e871fe4d0f"
+            "e6ee106bdde9226ca4ee106b209ee2ee106b95ed109ef8ee020f95ed20befaee022f95ed30defcee024f95ed40fefeee"
+            "026fdde900385746a8eb0000a8eb0202a8eb0404a8eb060685e8550093ed001e2bf001e8ddf874e0f0ee280ff0ee2a2f"
+            "f0ee2c4ff0ee2e6ff0ee068f4b44bef1010e4ef023c014ec002f93ed001e16ec122f95e8550023ee483ff0ee068f4b44"
+            "f0ee280f24ee4c3ef0ee2a2f37ee032ef0ee2c4f33ee032ef0ee2e6f71fe4d0f87ed002f0f440ff023c014ec002f16ec"
+            "122f23ee483f05f1500524ee4c3e0af1040a37ee032ebbf1040b33ee032e71fe4d0f87ed002f3ff791af04b0bdec108b"
+            "bde8f08f"
+        ),
+    },
     "helium_softmax": {
         ("thumbv8.1m.main",): (
             "2de9f04704466ff07f0503f007c0b4ec101ee2ee005f1ff007c0a4ee105b04464ff0000623f00bc0b4ec040f24ff4008"

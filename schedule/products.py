@@ -166,7 +166,7 @@ class Product(Results):
         za, zb = self.zeros
         return total * -za + self.depth * za * zb
 
-    def factor(self) -> Expr:
+    def factor(self) -> int:
         """The scale of the results, as the word of it in a stream."""
         assert self.requantization is not None
-        return I32(int(self.requantization.scale[:1].astype(np.float32).view(np.int32)[0]))
+        return int(self.requantization.scale[:1].astype(np.float32).view(np.int32)[0])

@@ -96,7 +96,7 @@ class _DspProduct(Tiling[Product]):
         block += work.digit_words(self.groups, put)
         block.append(store(self.weights[at + c], work.bias(total[0])))
         if stream.factors:
-            block.append(store(self.weights[stream.factor(at, self.groups, c)], work.factor()))
+            block.append(store(self.weights[stream.factor(at, self.groups, c)], I32(work.factor())))
         return loop(t, count, *loop(c, stream.tile, *block))
 
     # ---- rows

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...blocks.helium import FEW_STEPS, GEMM_4X2, PRE_SHIFT, STEP, pad
+from ...blocks.helium_product import COLUMNS
 from ...ir.build import minimum, store
 from ...ir.loops import I8, I32, Block, Buffer, Expr, Invoke, LoopKind, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -21,8 +22,8 @@ from ..products import Product
 from ..requantization import MOST_PRODUCT, rounded_form
 from .rows import copy_of
 
-ROWS = 16
-"""Rows that are copied at a time, if they have to be."""
+ROWS, LINES = 16, 32
+"""Rows that are copied at a time, if they have to be; and of one step."""
 
 
 def lower_helium_product(ctx: KernelContext) -> Block:
@@ -36,12 +37,16 @@ class _HeliumProduct(Tiling[Product]):
     def __init__(self, work: Product) -> None:
         super().__init__(work)
         requantize = work.requantization is not None
-        self.kind, self.limits, self.factor = self._numbers() if requantize else ("i32", (), I32(0))
-        self.pixels = min(ROWS if requantize else 2, work.shape[-1])
-        self.stream = replace(GEMM_4X2, factors=requantize)
-        self.steps = pad(work.width, STEP) // STEP
+        self.kind, self.limits, self.factor = self._numbers() if requantize else ("i32", (), 0)
+        self.short = self.kind == "fixed" and work.depth <= STEP
+        self.pixels = min(LINES if self.short else ROWS if requantize else 2, work.shape[-1])
+        self.stream = COLUMNS if self.short else replace(GEMM_4X2, factors=requantize)
+        self.steps = 1 if self.short else pad(work.width, STEP) // STEP
         size = self.stream.size(pad(work.channels, self.stream.tile), self.steps)
         self.weights = work.ctx.temporary("w", DType.I32, (size,), align=4)
+        if self.short:
+            self.lines = work.ctx.temporary("rows", DType.I8, (self.pixels, STEP), align=STEP)
+            return
         self.totals = work.ctx.temporary("totals", DType.I32, (pad(work.channels, 4),), align=4)
         self.copied = work.width % STEP != 0 or bool(work.digits.weights)
         width = self.steps * STEP
@@ -51,7 +56,7 @@ class _HeliumProduct(Tiling[Product]):
             self.ones = work.ctx.pack("ones", self._ones())
             self.sums = work.ctx.temporary("sums", DType.I32, (self.pixels, GEMM_4X2.tile), align=STEP)
 
-    def _numbers(self) -> tuple[str, tuple[int, ...], Expr]:
+    def _numbers(self) -> tuple[str, tuple[int, ...], int]:
         """What the blocks make, the last of their scalars, and the word of all factors."""
         rq = self.work.requantization
         assert rq is not None
@@ -59,7 +64,7 @@ class _HeliumProduct(Tiling[Product]):
         found = rounded_form(replace(rq, scale=rq.scale[:1]), -bound, bound, PRE_SHIFT) if rq.least == -128 else None
         if found is None:
             return "i8", (rq.zero_point, rq.least), self.work.factor()
-        return "fixed", (rq.zero_point,), I32(int(found[0]))
+        return "fixed", (rq.zero_point,), int(found[0])
 
     def _ones(self) -> np.ndarray:
         """The stream of a column that adds up a row."""
@@ -74,8 +79,11 @@ class _HeliumProduct(Tiling[Product]):
         work, words, tile = self.work, self.stream.words, self.stream.tile
         first = Pointer(work.rhs.buffer, work.place_of(work.rhs, (*position, as_expr(0), as_expr(0))))
         scalars = (work.depth, work.channels, work.channels, self.stream.size(tile, self.steps))
+        pack = Invoke("helium_pack", (first, start(self.weights, as_expr(tile))), scalars)
+        if self.short:
+            return (*self._clear(), pack)
         block: Block = (
-            Invoke("helium_pack", (first, start(self.weights, as_expr(tile))), scalars),
+            pack,
             Invoke("helium_sum", (first, start(self.totals)), (work.depth, work.channels, 0)),
         )
 
@@ -87,9 +95,19 @@ class _HeliumProduct(Tiling[Product]):
             out = (*work.digit_words(self.steps * words, put), bias)
             if not self.stream.factors:
                 return out
-            return (*out, store(self.weights[self.stream.factor(at, self.steps, c)], self.factor))
+            return (*out, store(self.weights[self.stream.factor(at, self.steps, c)], I32(self.factor)))
 
         return (*block, *self._columns(column))
+
+    def _clear(self) -> Block:
+        """Zeros where no row of the right matrix goes to."""
+        words = pad(self.work.depth, 4) // 4
+
+        def column(at: Expr, c: Var, _: Expr) -> Block:
+            places = (self.stream.weight(at, as_expr(0), c, word) for word in range(words, self.stream.words))
+            return tuple(store(self.weights[place], I32(0)) for place in places)
+
+        return self._columns(column) if words < self.stream.words else ()
 
     def _columns(self, column: Callable[[Expr, Var, Expr], Block]) -> Block:
         """``column(at, c, number)`` for each, whose tile begins ``at``; the last one again where a tile is not full."""
@@ -121,6 +139,10 @@ class _HeliumProduct(Tiling[Product]):
     def _multiply(
         self, block: str, x: Pointer, y: Pointer, count: int, step: int, limits: tuple[int, ...]
     ) -> Invoke:
+        if self.short:
+            (zero_point,) = limits
+            scalars = (self.work.depth, count, step, self.work.channels, *self.work.zeros, self.factor, zero_point)
+            return Invoke("helium_product", (start(self.weights), x, y), scalars)
         runs = (self.steps,) if "one_run" in block else (1, self.steps, 0)
         return Invoke(block, (start(self.weights), x, y), (*runs, count, step, self.work.channels, *limits))
 
@@ -133,7 +155,7 @@ class _HeliumProduct(Tiling[Product]):
             return (), source, apart
         width = lines.shape[-1]
         block: Block = (copy_of(source, start(lines), count, work.depth, apart, width),)
-        if work.digits.weights:
+        if work.digits.weights and not self.short:
             scalars = (1, self.depth_steps, 0, count, width, 1)
             block += (Invoke("helium_gemm_4x2_i32", (start(self.ones), start(lines), start(self.sums)), scalars),)
             slot = Var(work.names.fresh("slot"))

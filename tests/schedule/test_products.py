@@ -82,6 +82,15 @@ def constant_right(graph: Graph) -> Graph:
 
 GRAPHS["factors"] = with_scales(product((7, 48), (48, 8)))
 GRAPHS["factors, columns left"] = with_scales(product((5, 20), (20, 7), zeros=(3, 0)))
+ONE_STEP = {
+    "one step": with_scales(product((3, 37, 16), (3, 16, 8))),
+    "one step, few words": with_scales(product((5, 5), (5, 7), zeros=(-60, 127), scale=0.0004)),
+    "one step, depth of no words": with_scales(product((34, 13), (13, 9), zeros=(30, -128), scale=0.0004)),
+    "one step, no zero points": with_scales(product((2, 6, 12), (12, 3), zeros=(0, 0))),
+    "one step, residual": with_scales(product((7, 16), (16, 6), residual=True)),
+}
+"""Requantized exactly by factors."""
+GRAPHS |= ONE_STEP
 GRAPHS["constant, with a zero point"] = constant_right(product((6, 24), (24, 9), zeros=(3, -128), scale=0.0005))
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
@@ -99,9 +108,15 @@ def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
     assert_exact(graph, machine, by_c, tmp_path)
 
 
+@pytest.mark.parametrize("name", ONE_STEP)
+def test_rows_of_one_step_have_a_block(name: str) -> None:
+    names = {block.name.rpartition("_product")[0] for block in lower_graph(GRAPHS[name], M55).blocks}
+    assert "helium" in names
+
+
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
-@pytest.mark.parametrize("name", ["nothing whole", "batch"])
+@pytest.mark.parametrize("name", ["nothing whole", "batch", "one step, few words"])
 def test_objects(name: str, core: str, tmp_path: Path) -> None:
     route: Route = by_objects
     assert_exact(GRAPHS[name], select(core), route, tmp_path)
