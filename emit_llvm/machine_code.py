@@ -1275,4 +1275,13 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "03f8011bb9f10109eed1bde8f08f00bf"
         ),
     },
+    "helium_normalize_row": {
+        ("thumbv8.1m.main",): (
+            "f0b52ded088b91e870000d9faaee104b06f01f06c6f100064fead70e4ef029c0b0ec880eb0ee402fb2ec047fb0ee405f"
+            "2bee453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f"
+            "90eec51f33ee010ea3ec880e0ff029c017f007072bd017f001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee"
+            "453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f90ee"
+            "c51f33ee010e71fe4d0f83ed800ebdec088bf0bd"
+        ),
+    },
 }

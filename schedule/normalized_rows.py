@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from ..blocks import has_block
-from ..blocks.normalization import SHIFT
+from ..blocks.normalization import SHIFT, lane_steps
 from ..ir.build import convert, store
 from ..ir.graph import Node
 from ..ir.loops import Alloc, Block, Buffer, Expr, Invoke, Pointer, Space, Type, as_expr
@@ -61,10 +61,16 @@ def _row(ref: TensorRef, node: Node, kept: Index) -> Pointer:
     return Pointer(ref.buffer, ref.at((*kept[: min(axes)], *(as_expr(0) for _ in axes))))
 
 
+def _block(ctx: KernelContext) -> str | None:
+    """What normalizes a row on this core, if anything does."""
+    found = (name for name in ("normalize_row", "helium_normalize_row") if has_block(name, ctx.cpu.extensions))
+    return next(found, None)
+
+
 def _steps(ctx: KernelContext, node: Node) -> np.ndarray | None:
-    """Factors and biases [size, 2] of the elements of a row, where all that follows is what ``normalize_row`` does."""
+    """Factors and biases [size, 2] of the elements of a row, where all that follows is what the block does."""
     user, y = ctx.body.nodes[-1], ctx.refs[ctx.output.name]
-    if not has_block("normalize_row", ctx.cpu.extensions) or len(ctx.body.nodes) != 2 or not y.dense:
+    if _block(ctx) is None or len(ctx.body.nodes) != 2 or not y.dense:
         return None
     does = (user.op, *(user.attrs.get(name) for name in ("shift", "lo", "hi", "to")))
     if does != ("rescale_channels", SHIFT, -128, 127, DType.I8) or node.output.dtype is not DType.I32:
@@ -86,5 +92,8 @@ def _write_row(
     scaling = Buffer(ctx.names.fresh("scaling"), Type(DType.I32), (3,), Space.STACK)
     stores = (store(scaling[n], number) for n, number in enumerate(numbers))
     x, y = (_row(ctx.refs[value.name], node, kept) for value in (node.operands[0], ctx.output))
-    pointers = (x, Pointer(scaling, (as_expr(0),)), Pointer(ctx.pack("steps", steps), (as_expr(0), as_expr(0))), y)
-    return (Alloc(scaling), *stores, Invoke("normalize_row", pointers, (len(steps),)))
+    block = _block(ctx)
+    assert block is not None
+    packed = ctx.pack("steps", lane_steps(steps) if block.startswith("helium") else steps)
+    pointers = (x, Pointer(scaling, (as_expr(0),)), Pointer(packed, (as_expr(0), as_expr(0))), y)
+    return (Alloc(scaling), *stores, Invoke(block, pointers, (len(steps),)))

@@ -58,7 +58,7 @@ def test_what_is_done_by_blocks() -> None:
     for name in GRAPHS:
         added_up = set() if name == "columns" else {"byte_sums"}
         assert blocks(GRAPHS[name], M4) == added_up | ({"normalize_row"} if name in scaled else set()), name
-        assert blocks(GRAPHS[name], M55) == added_up, name
+        assert blocks(GRAPHS[name], M55) == added_up | ({"helium_normalize_row"} if name in scaled else set()), name
     assert all(blocks(graph, M0) == set() for graph in GRAPHS.values())
 
 
@@ -72,7 +72,8 @@ def test_what_is_done_by_blocks() -> None:
                 ("layer", M0, by_objects), ("layer", M4, by_c), ("root mean square", M4, by_objects),
                 ("one scale", M4, by_c), ("layer, two dimensions", M4, by_c), ("layer", M4, by_objects),
                 ("fewer than four", M4, by_c), ("fine steps", M4, by_c), ("layer", M55, by_c),
-                ("layer, two dimensions", M55, by_objects),
+                ("layer, two dimensions", M55, by_objects), ("root mean square", M55, by_c),
+                ("fewer than four", M55, by_c), ("fine steps", M55, by_objects),
             )
         ),
     ],
