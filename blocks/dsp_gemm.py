@@ -19,7 +19,7 @@ from ..ir.build import store
 from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, both, halves, param, requantized, signed
+from .common import Number, both, halves, param, requantized, requantized_rounded, signed
 from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
@@ -58,13 +58,16 @@ def _stage_fill(groups: Number, value: Number) -> Kernel:
 
 
 def _contraction(
-    stream: Stream, pixels: int, out: DType, groups: Number, channels: Number, zero_point: Number = 0
-) -> Kernel:
-    """Two staged pixels, or one that is widened on the way, by all channels."""
-    requantize = out is DType.I8
-    stream = replace(stream, factors=requantize)
+    stream: Stream, pixels: int, out: DType, groups: Number, channels: Number, zero_point: Number = 0,
+    factor: Number | None = None,
+) -> Kernel:  # fmt: skip
+    """Two staged pixels, or one that is widened on the way, by all channels. With one ``factor`` for all of these,
+    behind the staged pixels stands what is added to the sums of each."""
+    requantize, rounded = out is DType.I8, factor is not None
+    stream = replace(stream, factors=requantize and not rounded)
     w = param("w", DType.I32, stream.size(channels, groups), Access.READ, 4)
-    x = param("x", *((DType.I32, groups * STAGED_STEP) if pixels == 2 else (DType.I8, groups * 4)), Access.READ, 4)
+    staged = groups * STAGED_STEP + (pixels if rounded else 0)
+    x = param("x", *((DType.I32, staged) if pixels == 2 else (DType.I8, groups * 4)), Access.READ, 4)
     y = tuple(param(f"y{p}" if pixels == 2 else "y", out, channels, Access.WRITE) for p in range(pixels))
 
     def tiles(stream: Stream, count: Number, first: Number, stem: str) -> Block:
@@ -82,17 +85,26 @@ def _contraction(
 
             return lets, product
 
+        def first_sum(c: int, p: int) -> Expr:
+            return w[at + c] + x[groups * STAGED_STEP + p] if rounded else w[at + c]
+
         def finish(c: int, p: int, acc: Expr) -> Block:
+            if factor is not None:
+                return (store(y[p][channel + c], requantized_rounded(acc, I32(factor), zero_point)),)
             scale = as_scale(w[stream.factor(at, groups, c)])
             return (store(y[p][channel + c], requantized(acc, scale, zero_point) if requantize else acc),)
 
         shape = (stream.tile, pixels)
-        return loop(t, count, *tile_block(shape, (groups,), lambda c, p: w[at + c], group, finish, stem))
+        return loop(t, count, *tile_block(shape, (groups,), first_sum, group, finish, stem))
 
     full = channels // stream.tile
     done = full * stream.tile
     body = (*tiles(stream, full, 0, ""), *tiles(replace(stream, tile=1), channels - done, done, "_rest"))
     return Kernel("contraction", (w, x, *y), body)
+
+
+def _rounded(groups: Number, channels: Number, factor: Number, zero_point: Number) -> Kernel:
+    return _contraction(GEMM_3X2, 2, DType.I8, groups, channels, zero_point, factor)
 
 
 def _half(x: Buffer, g: Expr, pixel: int, half: int) -> Expr:
@@ -112,6 +124,11 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "gemm_3x2_i8", _BYTES, partial(_contraction, GEMM_3X2, 2, DType.I8), DSP_FPU, ((13, 7, -128),),
         cycles=Cycles(dsp=of_tiles(100, 3, 90, 29.7, (52, 13.9))),
+    ),
+    BlockInstruction(
+        "gemm_3x2_rounded", (*_SUMS, "factor", "zero_point"), _rounded, DSP_FPU,
+        ((13, 7, 1 << 21, -128), (2, 2, 5 << 24, 3)),
+        cycles=Cycles(dsp=of_tiles(110, 3, 51, 29.7, (31, 13.9))),
     ),
     BlockInstruction(
         "gemm_3x2_i32", _SUMS, partial(_contraction, GEMM_3X2, 2, DType.I32), DSP_FPU, ((2, 5),),

@@ -70,6 +70,6 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_normalize_row", ("size",), partial(_normalize_row, _in_lanes, LANES), MVE, ((21,), (16,), (3,)),
-        cycles=Cycles(mve=lambda size: 40 + 34 * -(-size // LANES)),
+        cycles=Cycles(mve=lambda size: 50 + 25.5 * -(-size // LANES)),
     ),
 )

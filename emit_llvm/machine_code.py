@@ -44,6 +44,35 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "020505f307050bf8015bcde90aab0f9a013a0f927ff491af10b0bde8f08f00bf"
         ),
     },
+    "gemm_3x2_rounded": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f90b0dde9194501eb0416d6e90089cde900890891cde90a2301eb04160c96a4f1010606f0070606f101064ff0"
+            "58080ff2283706fb187747f001070997a4f1010606f0030606f101064ff020080ff20c4706fb187747f001070d974ff0"
+            "0307b5fbf7f606fb175706eb460802eb0808cde90e87002e00f0a381b0e85001dde9002304eb0305144406eb03071644"
+            "08eb03099044dde9081a5047b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e5550f804ab"
+            "2ffa8afb2ffa9afa2bfb02662bfb0c772afb03662afb0e7750f804ab2ffa8afb2ffa9afa2bfb02882bfb0c992afb0388"
+            "2afb0e99b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e5550f804ab2ffa8afb2ffa9afa"
+            "2bfb02662bfb0c772afb03662afb0e7750f804ab2ffa8afb2ffa9afa2bfb02882bfb0c992afb03882afb0e99b1e80c50"
+            "50f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e5550f804ab2ffa8afb2ffa9afa2bfb02662bfb0c77"
+            "2afb03662afb0e7750f804ab2ffa8afb2ffa9afa2bfb02882bfb0c992afb03882afb0e99b1e80c5050f804ab2ffa8afb"
+            "2ffa9afa2bfb02442bfb0c552afb03442afb0e5550f804ab2ffa8afb2ffa9afa2bfb02662bfb0c772afb03662afb0e77"
+            "50f804ab2ffa8afb2ffa9afa2bfb02882bfb0c992afb03882afb0e99b1e80c5050f804ab2ffa8afb2ffa9afa2bfb0244"
+            "2bfb0c552afb03442afb0e5550f804ab2ffa8afb2ffa9afa2bfb02662bfb0c772afb03662afb0e7750f804ab2ffa8afb"
+            "2ffa9afa2bfb02882bfb0c992afb03882afb0e99b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb0344"
+            "2afb0e5550f804ab2ffa8afb2ffa9afa2bfb02662bfb0c772afb03662afb0e7750f804ab2ffa8afb2ffa9afa2bfb0288"
+            "2bfb0c992afb03882afb0e99b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e5550f804ab"
+            "2ffa8afb2ffa9afa2bfb02662bfb0c772afb03662afb0e7750f804ab2ffa8afb2ffa9afa2bfb02882bfb0c992afb0388"
+            "2afb0e99b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e5550f804ab2ffa8afb2ffa9afa"
+            "2bfb02662bfb0c772afb03662afb0e7750f804ab2ffa8afb2ffa9afa2bfb02882bfb0c992afb03882afb0e99ddf830a0"
+            "51457ff49baedde90aabdde91b2354fb123455fb123504f3070405f307050af8014b0bf8015b56fb123657fb123706f3"
+            "070607f307070af8016b0bf8017b58fb123859fb123908f3070809f307090af8018b0bf8019bcde90aab0e9a92457ff4"
+            "5dae0f9a002a00f0648050f8044bdde9002304eb030514440899dde90c6a5047b1e80c5050f804ab2ffa8afb2ffa9afa"
+            "2bfb02442bfb0c552afb03442afb0e55b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e55"
+            "b1e80c5050f804ab2ffa8afb2ffa9afa2bfb02442bfb0c552afb03442afb0e55b1e80c5050f804ab2ffa8afb2ffa9afa"
+            "2bfb02442bfb0c552afb03442afb0e55b142bdd1dde90aabdde91b2354fb123455fb123504f3070405f307050af8014b"
+            "0bf8015bcde90aab0f9a013a0f927ff49caf10b0bde8f08f"
+        ),
+    },
     "gemm_3x2_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f90b0dde919450891cde90a2301eb04160c96a4f1010606f0070606f101064ff058080ff2183706fb187747f0"

@@ -23,14 +23,22 @@
     CCML_GEMM_3X2_CHANNEL("r8", "r9")
 #define CCML_GEMM_3X2_ONE CCML_GEMM_3X2_PIXELS CCML_GEMM_3X2_CHANNEL("r4", "r5")
 
+/* First sums are biases. */
+#define CCML_GEMM_3X2_BEGIN \
+    "mov r5, r4\n" \
+    "mov r7, r6\n" \
+    "mov r9, r8\n"
+#define CCML_GEMM_3X2_BEGIN_ONE "mov r5, r4\n"
+
 /* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, int32_t groups, int32_t channels, ...), where T has
-   1 << scale bytes. `setup` comes first; `three` and `one` store the accumulators of a tile, channel by channel in r4 to
-   r9, at r10 and r11.
+   1 << scale bytes. `setup` comes first; `begin` and `begin_one` make the first sums of both pixels of the biases in r4,
+   r6 and r8, with r2 and r3 for it; `three` and `one` store the accumulators of a tile, channel by channel in r4 to r9, at
+   r10 and r11.
 
    Every register is taken: what a tile needs once is on the stack, from sp + 32 on: x, entry of a tile of three, y0, y1,
    end of x, entry of a tile of one, y0 behind the tiles of three, channels left. The 32 bytes below and the arguments
    from sp + 108 on are for `setup`, `three` and `one`. */
-#define CCML_GEMM_3X2(scale, setup, three, one) \
+#define CCML_GEMM_3X2(scale, setup, begin, begin_one, three, one) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
@@ -56,9 +64,7 @@
         "beq.w 4f\n" \
         "1:\n" \
         "ldm r0!, {r4, r6, r8}\n" \
-        "mov r5, r4\n" \
-        "mov r7, r6\n" \
-        "mov r9, r8\n" \
+        begin \
         "ldrd r1, r10, [sp, #32]\n" \
         "bx r10\n" \
         "2:\n" CCML_REPEAT("8", CCML_GEMM_3X2_THREE) \
@@ -78,7 +84,7 @@
         "beq.w 8f\n" \
         "5:\n" \
         "ldr r4, [r0], #4\n" \
-        "mov r5, r4\n" \
+        begin_one \
         "ldr r1, [sp, #32]\n" \
         "ldrd r6, r10, [sp, #48]\n" \
         "bx r10\n" \

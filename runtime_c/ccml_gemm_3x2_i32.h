@@ -22,7 +22,9 @@ CCML_NAKED ccml_gemm_3x2_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
-    CCML_GEMM_3X2(2, "", CCML_GEMM_3X2_I32_THREE, CCML_GEMM_3X2_I32_ONE);
+    CCML_GEMM_3X2(
+        2, "", CCML_GEMM_3X2_BEGIN, CCML_GEMM_3X2_BEGIN_ONE, CCML_GEMM_3X2_I32_THREE,
+        CCML_GEMM_3X2_I32_ONE);
 }
 #endif
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
+
+import numpy as np
 
 from ...blocks.dsp_gemm import GEMM_3X2
 from ...blocks.tiles import Stream
 from ...ir.build import store
 from ...ir.loops import (
-    I8,
     I32,
     U8,
     Alloc,
     Bitcast,
     Block,
     Buffer,
+    Call,
     Expr,
     Invoke,
     Let,
@@ -33,9 +36,12 @@ from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..products import Product
-from ..requantization import LIMIT
+from ..requantization import LIMIT, rounded_form
 from ..staging import TWO_PIXELS
 from ..unroll import unroll_bytes
+
+ONES = 0x00010001
+"""In both halfwords of a word."""
 
 
 def lower_dsp_product(ctx: KernelContext) -> Block:
@@ -52,14 +58,25 @@ class _DspProduct(Tiling[Product]):
 
     def __init__(self, work: Product) -> None:
         super().__init__(work)
-        self.stream = replace(GEMM_3X2, factors=work.requantization is not None)
+        self.factor = self._factor()
+        self.stream = replace(GEMM_3X2, factors=work.requantization is not None and self.factor is None)
         self.groups, self.whole_groups = -(-work.width // 4), -(-work.depth // 4)
+        if self.factor is not None:
+            self.groups = self.whole_groups
         size = self.stream.size(work.channels, self.groups)
         self.weights = work.ctx.temporary("w", DType.I32, (size,), align=4)
-        self.staged = work.ctx.temporary("pixels", DType.I32, (self.groups, TWO_PIXELS.words), align=8)
+        terms = 0 if self.factor is None else 1
+        self.staged = work.ctx.temporary("pixels", DType.I32, (self.groups + terms, TWO_PIXELS.words), align=8)
         whole = work.requantization is not None and work.requantization.whole
         self.values = None if whole else work.scratch(self.pixels)
         self.row = work.ctx.temporary("row", DType.I8, (work.digits_at,), align=4) if work.depth % 4 else None
+
+    def _factor(self) -> int | None:
+        """What requantizes all results exactly, by an upper word alone. Sums take the terms of rows as they are then,
+        in place of their digits."""
+        rq, bound = self.work.requantization, np.full(1, self.work.reach)
+        found = None if rq is None else rounded_form(replace(rq, scale=rq.scale[:1]), -bound, bound)
+        return None if found is None else int(found[0])
 
     # ---- the right matrix
 
@@ -82,18 +99,18 @@ class _DspProduct(Tiling[Product]):
             return (store(self.weights[stream.weight(at, number, c)], word),)
 
         def four(number: Expr, rows: int) -> Block:
-            names = [Var(work.names.fresh("b"), I32) for _ in range(rows)]
             places = (work.place_of(work.rhs, (*batch, number * 4 + n, column + first)) for n in range(rows))
-            lets = [Let(name, I32(work.rhs.buffer[place])) for name, place in zip(names, places)]
-            added, word = total[0] + names[0], _low_byte(names[0])
-            for n, name in enumerate(names[1:], 1):
-                added, word = added + name, word | (_low_byte(name) << 8 * n)
-            return (*lets, *put(number, word), store(total[0], added))
+            low = [I32(Bitcast(U8, work.rhs.buffer[place])) << 8 * n for n, place in enumerate(places)]
+            word = Var(work.names.fresh("word"), I32)
+            added = total[0]
+            for widen in ("widen_even", "widen_odd"):
+                added = Call("dot2_i16i16", (added, Call(widen, (word,), I32), I32(ONES)), I32)
+            return (Let(word, reduce(or_, low)), *put(number, word), store(total[0], added))
 
         full, rest = divmod(work.depth, 4)
         block: list[Stmt] = [Alloc(total), store(total[0], 0), *loop(q, full, *four(q, 4))]
         block += four(as_expr(full), rest) if rest else ()
-        block += work.digit_words(self.groups, put)
+        block += work.digit_words(self.groups, put) if self.factor is None else ()
         block.append(store(self.weights[at + c], work.bias(total[0])))
         if stream.factors:
             block.append(store(self.weights[stream.factor(at, self.groups, c)], I32(work.factor())))
@@ -107,7 +124,10 @@ class _DspProduct(Tiling[Product]):
         block = "gemm_3x2_i32"
         scalars: tuple[int, ...] = (self.groups, work.channels)
         if work.requantization is not None:
-            block, scalars = "gemm_3x2_i8", (*scalars, work.requantization.zero_point)
+            zero_point = work.requantization.zero_point
+            block, scalars = "gemm_3x2_i8", (*scalars, zero_point)
+            if self.factor is not None:
+                block, scalars = "gemm_3x2_rounded", (*scalars[:-1], self.factor, zero_point)
         slot = Var(work.names.fresh("slot"))
         stage = loop(slot, count, *self._stage(position(slot), slot))
         multiply = Invoke(block, (start(self.weights), start(self.staged), *pointers), scalars)
@@ -126,17 +146,25 @@ class _DspProduct(Tiling[Product]):
             source = start(self.row)
         target = Pointer(self.staged, (as_expr(0), slot * TWO_PIXELS.between))
         copy += (Invoke(TWO_PIXELS.copy, (source, target), (self.whole_groups,)),)
-        if not work.digits.weights:
+        if not work.digits.weights and self.factor is None:
             return unroll_bytes(copy, work.names)
-        total = Buffer(work.names.fresh("total"), I32, (1,), Space.REG)
-        add = loop(k, work.depth, store(total[0], total[0] + I32(work.lhs.buffer[index])))
+        if not work.digits.weights:
+            return (*unroll_bytes(copy, work.names), self._term(slot, I32(0)))
+        total, group = Buffer(work.names.fresh("total"), I32, (1,), Space.REG), Var(work.names.fresh("group"))
+        added: Expr = total[0]
+        for half in range(2):
+            added = Call("dot2_i16i16", (added, self.staged[group, slot * 2 + half], I32(ONES)), I32)
+        block = (*copy, Alloc(total), store(total[0], 0), *loop(group, self.whole_groups, store(total[0], added)))
+        if self.factor is not None:
+            return (*unroll_bytes(block, work.names), self._term(slot, total[0] * -work.zeros[1]))
         digits = work.digits.write(work.ctx, total[0], partial(self._digit, slot))
-        return (*unroll_bytes((*copy, Alloc(total), store(total[0], 0), *add), work.names), *digits)
+        return (*unroll_bytes(block, work.names), *digits)
+
+    def _term(self, slot: Expr, value: Expr) -> Stmt:
+        """What is added to all sums of a row."""
+        return store(self.staged[self.groups, slot], value)
 
     def _digit(self, slot: Expr, number: Expr, digit: Expr) -> Block:
         """Alone in its word."""
         return (store(self.staged[self.whole_groups + number // 2, slot * 2 + number % 2], digit & 0xFFFF),)
 
-
-def _low_byte(word: Expr) -> Expr:
-    return I32(Bitcast(U8, I8(word)))

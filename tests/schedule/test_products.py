@@ -110,8 +110,15 @@ def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ONE_STEP)
 def test_rows_of_one_step_have_a_block(name: str) -> None:
-    names = {block.name.rpartition("_product")[0] for block in lower_graph(GRAPHS[name], M55).blocks}
-    assert "helium" in names
+    names = [block.name for block in lower_graph(GRAPHS[name], M55).blocks]
+    assert any(each.startswith("helium_product") for each in names)
+
+
+@pytest.mark.parametrize("name", [*ONE_STEP, "factors", "factors, columns left"])
+def test_one_factor_needs_no_floats(name: str) -> None:
+    names = [block.name for block in lower_graph(GRAPHS[name], M4).blocks]
+    assert any(each.startswith("gemm_3x2_rounded") for each in names)
+    assert not any(each.startswith("gemm_3x2_i8") for each in names)
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
