@@ -51,11 +51,11 @@ static void model_conv_1(const int8_t * restrict x, const int32_t * restrict w, 
   ccml_helium_fill(&words[0], 32, -128);
   ccml_helium_fill(&words[224], 32, -128);
   ccml_helium_interleave(&x[0], &x[0], &x[48], &x[96], &words[32], 48, 1, -128);
-  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[0], &y[48], 6, 8, 8, 3, 8, -128);
+  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[0], &y[48], 3, 16, 8, 3, 16, -128);
   ccml_helium_interleave(&x[48], &x[96], &x[144], &x[192], &words[32], 48, 0, -128);
-  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[96], &y[144], 6, 8, 8, 3, 8, -128);
+  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[96], &y[144], 3, 16, 8, 3, 16, -128);
   ccml_helium_interleave(&x[144], &x[192], &x[240], &x[144], &words[32], 48, 8, -128);
-  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[192], &y[240], 6, 8, 8, 3, 8, -128);
+  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[192], &y[240], 3, 16, 8, 3, 16, -128);
 }
 
 /* conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
