@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 import numpy as np
 
@@ -54,18 +53,18 @@ def lower_helium_contraction(ctx: KernelContext) -> Block:
 
 def _pixels_together(work: Contraction) -> Iterator[Contraction]:
     """The same results as those of fewer pixels of some neighbours each, with zeros among the weights, where a step of
-    activations holds these and fewer channels are left that fill no tile."""
+    activations holds these and fewer channels are left that fill no tile. Rows stay rows, so that streams can go by
+    them."""
     rq, tile, depth = work.requantization, GEMM_4X2.tile, work.depth
     dense = work.x.dense and work.y.dense and work.x.shape[:-1] == work.y.shape[:-1] == work.shape
     if rq is None or not rq.whole or not dense or work.groups > 1 or work.nibbles or not work.window.pointwise:
         return
-    *rows, pixels = work.shape if work.ctx.by_rows else (prod(work.shape),)
+    *rows, pixels = work.shape
     for count in range(2, min(STEP // depth, tile) + 1):
         channels, size = count * work.channels, pixels // count
         if pixels % count == 0 and pad(channels, tile) < count * pad(work.channels, tile):
             made = copy(work)
-            run = size if rows else next(run for run in range(min(size, CHUNK), 0, -1) if size % run == 0)
-            made.shape = (*rows, size // run, run)
+            made.shape = (*rows, size)
             made.depth, made.channels, made.window = depth * count, channels, Window.pixel(depth * count)
             made.x, made.y = (ref.reshaped((*made.shape, n)) for ref, n in ((work.x, made.depth), (work.y, channels)))
             made.columns = np.kron(np.eye(count, dtype=work.columns.dtype), work.columns)
