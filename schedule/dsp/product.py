@@ -102,7 +102,7 @@ class _DspProduct(Tiling[Product]):
             places = (work.place_of(work.rhs, (*batch, number * 4 + n, column + first)) for n in range(rows))
             low = [I32(Bitcast(U8, work.rhs.buffer[place])) << 8 * n for n, place in enumerate(places)]
             word = Var(work.names.fresh("word"), I32)
-            added = total[0]
+            added: Expr = total[0]
             for widen in ("widen_even", "widen_odd"):
                 added = Call("dot2_i16i16", (added, Call(widen, (word,), I32), I32(ONES)), I32)
             return (Let(word, reduce(or_, low)), *put(number, word), store(total[0], added))

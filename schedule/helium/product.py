@@ -44,6 +44,7 @@ class _HeliumProduct(Tiling[Product]):
         self.steps = 1 if self.short else pad(work.width, STEP) // STEP
         size = self.stream.size(pad(work.channels, self.stream.tile), self.steps)
         self.weights = work.ctx.temporary("w", DType.I32, (size,), align=4)
+        self.lines: Buffer | None
         if self.short:
             self.lines = work.ctx.temporary("rows", DType.I8, (self.pixels, STEP), align=STEP)
             return
