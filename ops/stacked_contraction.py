@@ -73,8 +73,15 @@ def _parts(count: int, size: int) -> Iterator[slice]:
 
 
 def _padded(x: np.ndarray, pad: Sequence[int]) -> np.ndarray:
+    if not any(pad):
+        return x
     spatial = x.ndim - 2
-    return np.pad(x, [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])]) if any(pad) else x
+    before, extents = pad[:spatial], x.shape[2:]
+    around = tuple(extent + begin + end for extent, begin, end in zip(extents, before, pad[spatial:]))
+    inside = tuple(slice(begin, begin + extent) for begin, extent in zip(before, extents))
+    padded = np.zeros((*x.shape[:2], *around), x.dtype)
+    padded[(slice(None), slice(None), *inside)] = x
+    return padded
 
 
 def _tap(
@@ -102,14 +109,29 @@ def _patches(
 def _depthwise(
     padded: np.ndarray, w: np.ndarray, stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
 ) -> np.ndarray:
-    """A kernel for each channel. Images and channels are innermost: rows of an image are short."""
-    inner = np.moveaxis(padded, (0, 1), (-2, -1)).copy()
-    y = np.zeros((*counts, *padded.shape[:2]), np.float32)
+    """A kernel for each channel. What is innermost is to be long: the channels, or where rows of an image are longer
+    the positions, of which patches are made."""
+    if counts[-1] < w.shape[0]:
+        return _depthwise_channels_last(padded, w, stride, dilation, counts)
+    channels, batch, taps = padded.shape[1], len(padded), prod(w.shape[2:])
+    patches, images = np.empty((channels, taps, batch, *counts), np.float32), padded.swapaxes(0, 1)
+    for number, tap in enumerate(np.ndindex(*w.shape[2:])):
+        patches[:, number] = images[_tap(tap, stride, dilation, counts, 2)]
+    sums = w.reshape(channels, 1, taps) @ patches.reshape(channels, taps, -1)
+    return sums.reshape(channels, batch, *counts).swapaxes(0, 1)
+
+
+def _depthwise_channels_last(
+    padded: np.ndarray, w: np.ndarray, stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
+) -> np.ndarray:
+    inner = np.moveaxis(padded, 1, -1).copy()
+    y = np.zeros((len(padded), *counts, len(w)), np.float32)
     product = np.empty_like(y)
     for tap in np.ndindex(*w.shape[2:]):
-        np.multiply(inner[_tap(tap, stride, dilation, counts)], w[(slice(None), 0, *tap)], out=product)
+        here = (slice(None), *_tap(tap, stride, dilation, counts))
+        np.multiply(inner[here], w[(slice(None), 0, *tap)], out=product)
         y += product
-    return np.moveaxis(y, (-2, -1), (0, 1))
+    return np.moveaxis(y, -1, 1)
 
 
 def batched_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray | None:

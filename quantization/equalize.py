@@ -171,14 +171,12 @@ def _channel_values(
 
 def best_scales(pair: Pair, values: np.ndarray, constants: Mapping[str, np.ndarray]) -> np.ndarray:
     """The divisor of each channel, from observed ``values[samples, channels, positions]``."""
-    weights = [to_matrices(node, constants[node.operands[1].name].astype(np.float64)) for node in pair.seconds]
-    noise = [
-        sum(_predicted_noise(pair, weights, train, test, strength) for train, test in _folds(values))
-        for strength in STRENGTHS
-    ]
+    seconds = [_Second.of(node, constants[node.operands[1].name]) for node in pair.seconds]
+    folds = [_Fold.of(train, test) for train, test in _folds(values)]
+    noise = [sum(_predicted_noise(seconds, fold, strength) for fold in folds) for strength in STRENGTHS]
     best = STRENGTHS[int(np.argmin(noise))]
     log.debug("%s: equalized with strength %g", pair.first.loc, best)
-    return _scales(values, best)
+    return _scales(*_extremes(values), best)
 
 
 def _folds(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -191,8 +189,7 @@ def _folds(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield values[fold != number], values[fold == number]
 
 
-def _scales(values: np.ndarray, strength: float) -> np.ndarray:
-    low, high = _extremes(values)
+def _scales(low: np.ndarray, high: np.ndarray, strength: float) -> np.ndarray:
     span = high - low
     widest = span.max()
     return np.maximum(span / widest, NARROWEST) ** strength if widest > 0 else np.ones_like(span)
@@ -203,25 +200,63 @@ def _extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(values.min(axis=(0, 2)), 0.0), np.maximum(values.max(axis=(0, 2)), 0.0)
 
 
-def _predicted_noise(
-    pair: Pair, weights: Sequence[np.ndarray], train: np.ndarray, test: np.ndarray, strength: float
-) -> float:
+@dataclass(frozen=True)
+class _Fold:
+    """What is known of each channel: ``train`` and ``test`` are its extremes on samples that ranges are taken from and
+    on the others, whose values are ``tested``; ``filled`` is the share of these that is not 0, ``power`` their mean
+    square."""
+
+    train: tuple[np.ndarray, np.ndarray]
+    test: tuple[np.ndarray, np.ndarray]
+    tested: np.ndarray
+    filled: np.ndarray
+    power: np.ndarray
+
+    @staticmethod
+    def of(train: np.ndarray, test: np.ndarray) -> _Fold:
+        filled, power = (test != 0).mean(axis=(0, 2)), np.square(test).mean(axis=(0, 2))
+        return _Fold(_extremes(train), _extremes(test), test, filled, power)
+
+    def saturation(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """The mean square of what is beyond the ends for each channel."""
+        found = np.zeros(len(low))
+        reaching = np.flatnonzero((self.test[0] < low) | (self.test[1] > high))
+        for channel in reaching.tolist():
+            x = self.tested[:, channel]
+            beyond = np.maximum(x - high[channel], 0.0) + np.maximum(low[channel] - x, 0.0)
+            found[channel] = np.square(beyond).mean()
+        return found
+
+
+@dataclass(frozen=True)
+class _Second:
+    """A layer that reads the tensor: the magnitudes of its weights, ``[group, k, columns]``, and the sums of squares of
+    its rows, ``[group, k]``."""
+
+    node: Node
+    magnitudes: np.ndarray
+    squares: np.ndarray
+
+    @staticmethod
+    def of(node: Node, weights: np.ndarray) -> _Second:
+        magnitudes = np.abs(to_matrices(node, weights.astype(np.float64)))
+        return _Second(node, magnitudes, np.square(magnitudes).sum(axis=2))
+
+
+def _predicted_noise(seconds: Sequence[_Second], fold: _Fold, strength: float) -> float:
     """The mean squared error of the second layers' outputs, by rounding and saturation of the tensor between and by
     rounding of their weights; all errors independent."""
-    scales = _scales(train, strength)
-    low, high = _extremes(train / scales[:, np.newaxis])
-    low, high = low.min(), high.max()
-    scaled = test / scales[:, np.newaxis]
-    rounding = ((high - low) / (LEVELS - 1)) ** 2 / 12 * (scaled != 0)
-    saturation = np.square(np.maximum(scaled - high, 0.0) + np.maximum(low - scaled, 0.0))
-    error = (rounding + SATURATION_WEIGHT * saturation).mean(axis=(0, 2))
-    power = np.square(scaled).mean(axis=(0, 2))
+    scales = _scales(*fold.train, strength)
+    low, high = float((fold.train[0] / scales).min()), float((fold.train[1] / scales).max())
+    rounding = ((high - low) / (LEVELS - 1)) ** 2 / 12 * fold.filled
+    error = rounding + SATURATION_WEIGHT * fold.saturation(low * scales, high * scales) / np.square(scales)
+    power = fold.power / np.square(scales)
     total = 0.0
-    for node, matrices in zip(pair.seconds, weights):
-        scaled_weights = matrices * _per_row(node, scales)[:, :, np.newaxis]
-        step = np.abs(scaled_weights).max(axis=1) / WEIGHT_LEVELS
-        total += float(np.sum(_per_row(node, error) * np.square(scaled_weights).sum(axis=2)))
-        total += float(np.sum(np.square(step).sum(axis=1) / 12 * _per_row(node, power).sum(axis=1)))
+    for second in seconds:
+        rows = _per_row(second.node, scales)
+        step = (second.magnitudes * rows[:, :, np.newaxis]).max(axis=1) / WEIGHT_LEVELS
+        total += float(np.sum(_per_row(second.node, error) * np.square(rows) * second.squares))
+        total += float(np.sum(np.square(step).sum(axis=1) / 12 * _per_row(second.node, power).sum(axis=1)))
     return total
 
 

@@ -22,8 +22,8 @@ _FINER, _COARSER = 1 - 2.0**-5, 1 + 2.0**-3
 _MOST_TRIALS = 512
 _ULPS = np.array((0, 1, -1, 2, -2, 3, -3), np.int32)
 """Around a factor: the product is rounded twice on its way from the scale."""
-_AT_ONCE = 512
-"""Scales that are tried together."""
+_AT_ONCE, _MOST_AT_ONCE = 512, 1 << 13
+"""Scales that are tried together: few at first, for most channels soon have one, and twice as many each time."""
 _GLANCE = 32
 """Of the results, by which most scales fall."""
 _I32 = 2**31 - 1
@@ -56,8 +56,10 @@ def with_halfword_factors(scales: np.ndarray, products: Products, reach: np.ndar
     bounds, limits = np.stack([-sums, sums], axis=1), np.iinfo(result.dtype.numpy)
     layer = shift, result.zero_point[0], int(limits.min), int(limits.max)
     moved, waiting, trials = scales.copy(), np.arange(scales.size), _nearest(wanted * 2.0**shift)
+    at_once = _AT_ONCE
     while waiting.size:
-        block = [*islice(trials, max(1, _AT_ONCE // (_ULPS.size * waiting.size)))]
+        block = [*islice(trials, max(1, at_once // (_ULPS.size * waiting.size)))]
+        at_once = min(2 * at_once, _MOST_AT_ONCE)
         if not block:
             break
         factors = np.stack(block)[:, np.newaxis, waiting]

@@ -21,8 +21,7 @@ from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
-from ..verification.float_model import Arrays, FloatModel
-from ..verification.runner import is_worth_compiling, work_of
+from ..verification.runner import Arrays, is_worth_compiling, work_of
 from .encoding import Encoding
 from .execute import Rounding, evaluate_all, reevaluate
 
@@ -83,12 +82,12 @@ class Probe(Generic[_Changes]):
     def noises(
         self, changes: Callable[[int], _Changes], order: Sequence[int] | None = None, limit: float = np.inf
     ) -> np.ndarray:
-        """The squared error of all that is judged, ``[judged, samples]``. Samples are looked at in ``order``, until
-        the noise is beyond ``limit``; that of the others then is 0."""
+        """The squared error of all that is judged, ``[judged, samples]``. Samples are looked at in ``order``, all or
+        some of them, until the noise is beyond ``limit``; that of the others is 0."""
         count = len(self.wanted[0])
         found = np.zeros((len(self.wanted), count))
         places = list(range(count)) if order is None else list(order)
-        for begin in range(0, count, self.at_once):
+        for begin in range(0, len(places), self.at_once):
             some = places[begin : begin + self.at_once]
             for row, own, wanted in zip(found, self.rounded(some, [changes(place) for place in some]), self.wanted):
                 apart = np.subtract(own, wanted[some], dtype=np.float64).reshape(len(some), -1)
@@ -99,7 +98,16 @@ class Probe(Generic[_Changes]):
 
     def mean(self, noises: np.ndarray) -> float:
         """The geometric mean of the relative noise, by the squared errors of each sample."""
-        return float(np.exp(np.mean(np.log(noises.sum(axis=1) / self.power + 1e-30))))
+        return _geometric_mean(noises.sum(axis=1) / self.power)
+
+    def mean_of(self, noises: np.ndarray, places: Sequence[int]) -> float:
+        """That of the samples at some places alone."""
+        power = [float(np.square(rows[places], dtype=np.float64).sum()) for rows in self.wanted]
+        return _geometric_mean(noises[:, places].sum(axis=1) / np.maximum(power, 1e-30))
+
+
+def _geometric_mean(noise: np.ndarray) -> float:
+    return float(np.exp(np.mean(np.log(noise + 1e-30))))
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,8 @@ def _evaluated(
 def _compiled(
     graph: Graph, stored: Mapping[str, str], inputs: Arrays, names: Sequence[str]
 ) -> _Rounded[Encodings]:
+    from ..verification.float_model import FloatModel  # what generates and compiles code takes long to import
+
     groups = tuple(dict.fromkeys(stored.values()))
     builder = _Builder(graph, stored, groups)
     probed = builder.run()

@@ -53,7 +53,7 @@ HEADROOM = 2.0
 """By how much the 16 bits of what recurrent layers read reach beyond what was observed: a bit of 16 is little beside
 the noise of weights, while a value that saturates is wrong in all steps that follow."""
 
-_CLEAR = 1.0
+_CLEAR = 2.0
 """Decibels of difference between widths of tensors that need no comparison of tuned models."""
 
 _TUNING_WORK = 1 << 33
@@ -143,15 +143,15 @@ class Quantizer:
             encode = {head: partial(self._encode, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
             result = replace(self, methods={name: chosen.methods[head] for name, head in parts.stored.items()})
-            noise = chosen.quiet
+            noise = chosen.noise
         return result._with_widths(parts, trials, noise) if widths else result
 
-    def _with_widths(self, parts: Partition, trials: Trials, quiet: Mapping[str, float]) -> Quantizer:
+    def _with_widths(self, parts: Partition, trials: Trials, known: Mapping[str, float]) -> Quantizer:
         """With 16 bits for some tensors, or with these as an alternative where it is not clear that they win: the
-        whole, measured with float weights, may be another than the sum of its parts. ``quiet`` has the noise of groups
-        that make little."""
+        whole, measured with float weights, may be another than the sum of its parts. The noise of groups may be
+        ``known``."""
         encodings = {head: self._encoding(parts, head, _NONE) for head in parts.sources}
-        noise = {**quiet, **{h: trials.noise({h: each}) for h, each in encodings.items() if h not in quiet}}
+        noise = {**known, **{h: trials.noise({h: each}) for h, each in encodings.items() if h not in known}}
         wide = self.wide | of_noise(parts, noise, self.interface)
         if wide == self.wide:
             return self

@@ -1,9 +1,12 @@
 """The range of each tensor by what it does to the model's outputs, on samples that the range was not made from.
 
 Several methods propose ranges (``ranges.py``). The samples are in folds: a method's range for all folds but one is
-tried on the samples of that one, the tensor alone being rounded in the float model. The method whose noise at the
-outputs is far less than the first one's then makes the range from all samples. A tensor's consumer so decides what is
-worth keeping: behind a sigmoid large numbers are all alike, before a sum each counts.
+tried on the samples of that one. First whole models are compared, in which one method makes the ranges of all tensors:
+what saturates in several of them adds up, and how far new samples reach beyond known ones is much the same in all. Then
+single tensors that make much noise are rounded alone in the float model. A method whose noise at the outputs is far
+less than that of the method for all makes the tensor's range. Its consumer so decides what is worth keeping: behind a
+sigmoid large numbers are all alike, before a sum each counts. In the end ranges of single tensors have to be better all
+together, too.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from .histogram import FOLDS, TensorStats
 from .observe import spread
 from .options import RangeMethod
 from .probe import Encodings, Probe
-from .ranges import Range, find_range
+from .ranges import DEFAULT_TRUST, Range, find_range, mse_ranges
 
 log = logging.getLogger(__name__)
 
@@ -34,38 +37,52 @@ _MOST_TRIED = 24
 _LEAST_TRIED = 8
 _USUAL_TRIALS = 5
 """Of a group, on average: most add so little noise that nothing but the first method is tried."""
-_LEAST_SHARE = 0.02
+_GLANCE = 8
+"""Samples by which groups are found that make little noise."""
+_LEAST_SHARE = 0.04
 """Of the noise of all groups that makes others worth trying."""
 _PREFERENCE = 0.4
-"""Another method has to make less than this part of the first one's noise: with few samples smaller differences are
-luck."""
+"""Another method has to make less than this part of the noise that the one for all makes: with few samples smaller
+differences are luck."""
+_CLEARLY = 0.9
+"""The same for a method for all against the first one: whole models tell methods apart better than single tensors."""
+_ALIKE = 1 / 16
+"""Of the width of a range, by which another has to differ at one end to be tried."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to find a range: one of ``RangeMethod``, its result times ``part``."""
+    """A way to find a range: one of ``RangeMethod``, its result times ``part``; ``trust`` is for that of ``MSE``."""
 
     method: RangeMethod
     percentile: float = 100.0
     part: float = 1.0
+    trust: float = DEFAULT_TRUST
 
     def range_of(self, stats: TensorStats, levels: int) -> Range:
-        low, high = find_range(stats, self.method, self.percentile, levels)
+        if self.method is RangeMethod.MSE:
+            ((low, high),) = mse_ranges(stats, [self.trust], levels)
+        else:
+            low, high = find_range(stats, self.method, self.percentile, levels)
         return low * self.part, high * self.part
 
 
-METHODS = (
-    Method(RangeMethod.MSE),
+COMMON = (
+    *(Method(RangeMethod.MSE, trust=trust) for trust in (DEFAULT_TRUST, 3.0)),
     Method(RangeMethod.MIN_MAX),
     Method(RangeMethod.MIN_MAX, part=1.2),
-    Method(RangeMethod.MIN_MAX, part=0.85),
+)
+"""Methods for all tensors, the first of which others have to beat."""
+
+SINGLE = (
+    Method(RangeMethod.MIN_MAX),
+    Method(RangeMethod.MIN_MAX, part=1.2),
     Method(RangeMethod.MIN_MAX, part=0.7),
     Method(RangeMethod.MIN_MAX, part=0.5),
-    Method(RangeMethod.PERCENTILE, 99.99),
     Method(RangeMethod.PERCENTILE, 99.9),
     Method(RangeMethod.PERCENTILE, 99.5),
 )
-"""The first is what others have to beat."""
+"""Methods for a tensor that makes much noise."""
 
 
 @dataclass(frozen=True)
@@ -102,70 +119,112 @@ class Trials:
         return self.probe.noise(lambda _: encodings)
 
     def noises(
-        self, name: str, encodings: Sequence[Encoding], order: Sequence[int] | None = None, limit: float = np.inf
+        self, encodings: Mapping[str, Sequence[Encoding]], order: Sequence[int] | None = None, limit: float = np.inf
     ) -> np.ndarray:
-        """That of a group alone, with an encoding for each fold of the samples."""
-        return self.probe.noises(lambda place: {name: encodings[self.numbers[place] % len(encodings)]}, order, limit)
+        """That of some groups together, each with an encoding for each fold of the samples; ``order`` and ``limit`` as
+        of :meth:`Probe.noises`."""
+
+        def changes(place: int) -> Encodings:
+            fold = self.numbers[place] % FOLDS
+            return {name: each[fold] for name, each in encodings.items()}
+
+        return self.probe.noises(changes, order, limit)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method for each group, and the noise of those that make so little that no more than the first was tried."""
+    """The method for each group, and the noise that each makes alone, with ranges for samples that are not in them."""
 
     methods: dict[str, Method]
-    quiet: dict[str, float]
+    noise: dict[str, float]
+
+
+Folded = Mapping[str, Sequence[Encoding]]
+"""Of each group (by its first member), an encoding for each fold of the samples, made from the others."""
 
 
 def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     """By groups' first members."""
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
-    first = {name: _Tried.first(trials, name, group) for name, group in groups.items()}
-    whole = sum(tried.noise for tried in first.values())
-    heard = [name for name, tried in first.items() if tried.noise > _LEAST_SHARE * whole]
-    chosen = dict.fromkeys(groups, METHODS[0])
+    folds = {name: [_without(group.stats, fold) for fold in range(FOLDS)] for name, group in groups.items()}
+    common, encodings, together = _common(trials, groups, folds)
+    places = spread(len(trials.numbers), _GLANCE)
+    glance = {name: trials.noises({name: each}, places) for name, each in encodings.items()}
+    noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}
+    heard = [name for name in groups if noise[name] > _LEAST_SHARE * sum(noise.values())]
+    first = {name: _Tried.first(trials, name, encodings[name]) for name in heard}
+    noise |= {name: tried.noise for name, tried in first.items()}
+    methods, others = dict.fromkeys(groups, common), {}
+    alone = dict(noise)
     for place, name in enumerate(heard):
         log.info("trying ranges of %s", name, extra={"share": place / len(heard)})
-        chosen[name] = first[name].best()
-    quiet = {name: tried.noise for name, tried in first.items() if name not in heard}
-    return Chosen(chosen, quiet)
+        better = first[name].better(groups[name], folds[name])
+        if better is not None:
+            methods[name], others[name], noise[name] = better
+    if others and trials.probe.mean(trials.noises({**encodings, **others}, limit=together)) >= together:
+        return Chosen(dict.fromkeys(groups, common), alone)
+    return Chosen(methods, noise)
+
+
+def _common(
+    trials: Trials, groups: Mapping[str, Group], folds: Mapping[str, Sequence[TensorStats]]
+) -> tuple[Method, Folded, float]:
+    """The best method for all groups, what it gives for each fold, and the noise of all together."""
+    trusts = [method.trust for method in COMMON if method.method is RangeMethod.MSE]
+    least = {name: [mse_ranges(part, trusts, _LEVELS) for part in parts] for name, parts in folds.items()}
+    best, found, noise = COMMON[0], {}, np.inf
+    for number, method in enumerate(COMMON):
+        encodings = {
+            name: [
+                group.encode(ranges[number] if number < len(trusts) else method.range_of(part, _LEVELS))
+                for part, ranges in zip(folds[name], least[name])
+            ]
+            for name, group in groups.items()
+        }
+        limit = noise * _CLEARLY if best is COMMON[0] else noise
+        own = trials.probe.mean(trials.noises(encodings, limit=limit))
+        if own < limit:
+            best, found, noise = method, encodings, own
+    return best, found, noise
 
 
 @dataclass(frozen=True)
 class _Tried:
-    """A group with the encodings that the first method gives for each fold, the noise of these, and an order of the
+    """A group with the encodings that the method for all gives for each fold, the noise of these, and an order of the
     samples by it, the noisiest first: what is worse there needs no look at the others."""
 
     trials: Trials
     name: str
-    group: Group
-    folds: Sequence[TensorStats]
     encodings: Sequence[Encoding]
     noise: float
     order: Sequence[int]
 
     @staticmethod
-    def first(trials: Trials, name: str, group: Group) -> _Tried:
-        folds = [_without(group.stats, fold) for fold in range(FOLDS)]
-        encodings = _encodings(METHODS[0], group, folds)
-        noises = trials.noises(name, encodings)
+    def first(trials: Trials, name: str, encodings: Sequence[Encoding]) -> _Tried:
+        noises = trials.noises({name: encodings})
         order = np.argsort(-(noises / trials.probe.power[:, np.newaxis]).sum(axis=0), kind="stable")
-        return _Tried(trials, name, group, folds, encodings, trials.probe.mean(noises), order.tolist())
+        return _Tried(trials, name, encodings, trials.probe.mean(noises), order.tolist())
 
-    def best(self) -> Method:
-        best, known = METHODS[0], [self.encodings]
+    def better(self, group: Group, folds: Sequence[TensorStats]) -> tuple[Method, Sequence[Encoding], float] | None:
+        """Another method that is far better, what it gives for each fold, and its noise."""
+        best, known = None, [self.encodings]
         least = self.noise * _PREFERENCE
-        for method in METHODS[1:]:
-            encodings = _encodings(method, self.group, self.folds)
-            if encodings not in known:
+        for method in SINGLE:
+            encodings = [group.encode(method.range_of(part, _LEVELS)) for part in folds]
+            if not any(_are_alike(encodings, others) for others in known):
                 known.append(encodings)
-                noise = self.trials.probe.mean(self.trials.noises(self.name, encodings, self.order, least))
+                noise = self.trials.probe.mean(self.trials.noises({self.name: encodings}, self.order, least))
                 if noise < least:
-                    best, least = method, noise
+                    best, least = (method, encodings, noise), noise
         return best
 
 
-def _encodings(method: Method, group: Group, folds: Sequence[TensorStats]) -> list[Encoding]:
-    return [group.encode(method.range_of(part, _LEVELS)) for part in folds]
+def _are_alike(encodings: Sequence[Encoding], others: Sequence[Encoding]) -> bool:
+    """Whether the ranges of each fold are about the same."""
+    return all(
+        max(abs(a - b) for a, b in zip(one.real_range, other.real_range)) <= _ALIKE * 255 * one.scale[0]
+        for one, other in zip(encodings, others)
+    )
 
 
 def _without(stats: TensorStats, fold: int) -> TensorStats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,9 @@ in the sums that follow; saturation errors of neighbours have one sign and add u
 
 _PARTS = np.concatenate([np.linspace(0.05, 1.0, 39), np.linspace(1.05, 1.6, 12)])
 """Ends of a range that the MSE method tries, as parts of the extremes of the samples that it is made from."""
+
+DEFAULT_TRUST = 1.0
+"""How much the MSE method looks at the errors of samples that a range was made from."""
 
 _THRESHOLDS = np.linspace(0.05, 1.0, 96)
 """Parts of the observed range that the entropy method tries."""
@@ -64,25 +67,37 @@ def _with_zeros(histogram: Histogram) -> tuple[int, np.ndarray]:
 
 
 def _mse(stats: TensorStats, percentile: float, levels: int) -> Range:
-    """The range of the least squared error on samples that it was not made from.
+    (found,) = mse_ranges(stats, [DEFAULT_TRUST], levels)
+    return found
+
+
+def mse_ranges(stats: TensorStats, trusts: Sequence[float], levels: int) -> list[Range]:
+    """Ranges of the least squared error: on samples that they were not made from, and on those that they were.
 
     With a step d a value inside is off by d^2 / 12 on average, one outside by its distance from the range (the idea of
     Banner et al., "Post training 4-bit quantization of convolutional networks for rapid-deployment", 2019, with the
     observed distribution in place of a model of it). Ends are tried as multiples of the extremes of all folds but one,
-    on that one; the multiples with the least error, geometric mean over folds, are taken of the extremes of all folds.
-    Few or uneven samples so get a margin, many like ones none. A fold that alone is far out counts once and not more.
+    on that one, and as multiples of the extremes of all folds on all. The multiples with the least error are taken:
+    geometric mean over folds, times the error on all to the power of ``trust``.
+
+    The former gives few or uneven samples a margin, and many like ones none; but a fold that alone is far out counts
+    once and not more, and what it shows would be cut off. The latter keeps it, for such samples come again.
     """
+    whole = stats.whole
+    if not whole.counts.size:
+        return [(0.0, 0.0)] * len(trusts)
     folds = [number for number, fold in enumerate(stats.folds) if fold.counts.size]
-    score = np.zeros((_PARTS.size, _PARTS.size))
+    held_out = np.zeros((_PARTS.size, _PARTS.size))
     for number in folds:
         others = [stats.folds[other] for other in folds if other != number] or [stats.folds[number]]
         lows = min(0.0, *(other.low for other in others)) * _PARTS
         highs = max(0.0, *(other.high for other in others)) * _PARTS
-        score += np.log(_squared_error(stats.folds[number], lows, highs, levels))
+        held_out += np.log(_squared_error(stats.folds[number], lows, highs, levels)) / len(folds)
     if len(folds) == 1:
-        score[_PARTS > 1, :] = score[:, _PARTS > 1] = np.inf
-    best_low, best_high = np.unravel_index(int(np.argmin(score)), score.shape)
-    return float(stats.low * _PARTS[best_low]), float(stats.high * _PARTS[best_high])
+        held_out[_PARTS > 1, :] = held_out[:, _PARTS > 1] = np.inf
+    seen = np.log(_squared_error(whole, stats.low * _PARTS, stats.high * _PARTS, levels))
+    best = [np.unravel_index(int(np.argmin(held_out + trust * seen)), seen.shape) for trust in trusts]
+    return [(float(stats.low * _PARTS[low]), float(stats.high * _PARTS[high])) for low, high in best]
 
 
 def _squared_error(histogram: Histogram, lows: np.ndarray, highs: np.ndarray, levels: int) -> np.ndarray:

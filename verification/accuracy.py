@@ -14,6 +14,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from ..ir.graph import Graph, Value
 from ..ir.types import DType
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
-from .float_model import FloatModel
 from .runner import runner
 from .tensor_pairs import Encoding, Tensor, common_tensors, local_graph
 
@@ -144,31 +144,35 @@ class _Models:
     """The three models: the quantized one, and one graph of the others."""
 
     def __init__(self, original: Graph, quantized: Graph, runs: int) -> None:
-        log.info("compiling the quantized model for this machine")
         self.tensors = common_tensors(original, quantized)
         self._by_origin = {tensor.origin: tensor for tensor in self.tensors}
         floats, self.local_names = local_graph(original, quantized, self.tensors)
         outputs = [value.name for value in original.outputs]
         seen = [*(tensor.origin for tensor in self.tensors), *self.local_names.values(), *outputs]
         self._floats = runner(floats, seen, runs)
-        self._integers = FloatModel(quantized, [*(tensor.value for tensor in self.tensors), *outputs])
+        self._integers = runner(quantized, [*(tensor.value for tensor in self.tensors), *outputs], runs)
         self._stored_inputs = _stored(quantized.inputs, original.inputs)
         self._stored_outputs = _stored(quantized.outputs, original.outputs)
 
     def runs(self, samples: Samples) -> Iterator[tuple[Arrays, Arrays]]:
         """The values of the float model with those of the local one, and of the quantized model, for each sample."""
         for floats in self._floats.batches(samples.inputs):
-            for place in range(len(next(iter(floats.values())))):
-                values = {name: array[place] for name, array in floats.items()}
-                inputs = {name: values[name] for name in samples.inputs}
-                stored = {name: encoding.stored(inputs[name]) for name, encoding in self._stored_inputs.items()}
-                yield values, self._integers.run({**inputs, **stored})
+            inputs = {name: floats[name] for name in samples.inputs}
+            inputs |= {name: encoding.stored(inputs[name]) for name, encoding in self._stored_inputs.items()}
+            found = (_rows(values) for values in self._integers.batches(inputs))
+            yield from zip(_rows(floats), chain.from_iterable(found), strict=True)
 
     def real_output(self, name: str, values: Arrays) -> np.ndarray:
         """An output in float, whatever the quantized model puts out under its name."""
         if name in self._stored_outputs:
             return self._stored_outputs[name].real(values[name])
         return self._by_origin[name].real(values) if name in self._by_origin else values[name]
+
+
+def _rows(values: Arrays) -> Iterator[Arrays]:
+    """Sample by sample, of values ``[samples, ...]``."""
+    for place in range(len(next(iter(values.values())))):
+        yield {name: array[place] for name, array in values.items()}
 
 
 def _stored(quantized: Sequence[Value], original: Sequence[Value]) -> dict[str, Encoding]:

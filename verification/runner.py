@@ -11,7 +11,6 @@ import numpy as np
 from ..ir.graph import Graph
 from ..ops.evaluate import evaluation_work
 from ..ops.stacked import evaluate_stacked, in_batches
-from .float_model import FloatModel
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -38,7 +37,11 @@ class _Evaluated:
 
 def runner(graph: Graph, names: Iterable[str], runs: int) -> Runner:
     """What gives the values ``names`` in about ``runs`` runs: compiled code where compiling is worth it."""
-    return FloatModel(graph, names) if is_worth_compiling(runs * work_of(graph)) else _Evaluated(graph, tuple(names))
+    if not is_worth_compiling(runs * work_of(graph)):
+        return _Evaluated(graph, tuple(names))
+    from .float_model import FloatModel  # what generates and compiles code takes long to import
+
+    return FloatModel(graph, names)
 
 
 def work_of(graph: Graph) -> int:

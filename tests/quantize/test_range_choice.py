@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from ccml.ir.types import DType
 from ccml.quantization.encoding import activation_encoding
 from ccml.quantization.execute import Rounding
 from ccml.quantization.histogram import FOLDS, TensorStats
-from ccml.quantization.range_choice import METHODS, Group, Trials, choose_ranges
+from ccml.quantization.range_choice import COMMON, SINGLE, Group, Method, Trials, choose_ranges
 from ccml.samples import Samples
 
 from tests.quantize.networks import Network, samples_for
@@ -38,36 +41,77 @@ def encode(span: tuple[float, float]):  # type: ignore[no-untyped-def]
     return activation_encoding(*span, DType.I8, False)
 
 
+def held_out(trials: Trials, groups: dict[str, Group], methods: dict[str, Method]) -> float:
+    """The noise of groups together, with ranges from all folds but the sample's own."""
+    encodings = {}
+    for name, method in methods.items():
+        folds = groups[name].stats.folds
+        others = [replace(groups[name].stats, folds=[*folds[:n], *folds[n + 1 :]]) for n in range(FOLDS)]
+        encodings[name] = [encode(method.range_of(stats, 256)) for stats in others]
+    return trials.probe.mean(trials.noises(encodings))
+
+
 def test_all_samples_are_looked_at_without_a_limit() -> None:
     trials, groups = deep_chain()
-    name = next(iter(groups))
-    encodings = [encode((-1.0, 1.0))] * FOLDS
-    whole = trials.noises(name, encodings)
-    backwards = trials.noises(name, encodings, [*reversed(range(len(trials.numbers)))])
+    encodings = {next(iter(groups)): [encode((-1.0, 1.0))] * FOLDS}
+    whole = trials.noises(encodings)
+    backwards = trials.noises(encodings, [*reversed(range(len(trials.numbers)))])
     assert np.all(whole > 0)
     np.testing.assert_allclose(backwards, whole, rtol=1e-3)
+
+
+def test_some_samples_are_compared_with_their_own_power() -> None:
+    trials, groups = deep_chain()
+    encodings = {next(iter(groups)): [encode((-1.0, 1.0))] * FOLDS}
+    whole, some = trials.noises(encodings), trials.noises(encodings, [3, 7])
+    assert np.flatnonzero(some[0]).tolist() == [3, 7]
+    (wanted,) = trials.probe.wanted
+    expected = whole[0, [3, 7]].sum() / np.square(wanted[[3, 7]].astype(np.float64)).sum()
+    assert trials.probe.mean_of(some, [3, 7]) == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_trial_ends_when_it_has_lost() -> None:
     """What it has lost by then is less than what all samples have, and more than the limit."""
     trials, groups = deep_chain()
-    name, encodings = next(iter(groups)), [encode((-0.1, 0.1))] * FOLDS
-    whole = trials.probe.mean(trials.noises(name, encodings))
-    stopped = trials.noises(name, encodings, limit=whole / 1e3)
+    encodings = {next(iter(groups)): [encode((-0.1, 0.1))] * FOLDS}
+    whole = trials.probe.mean(trials.noises(encodings))
+    stopped = trials.noises(encodings, limit=whole / 1e3)
     assert np.any(stopped == 0)
     assert whole / 1e3 < trials.probe.mean(stopped) < whole
 
 
-def test_no_method_is_far_noisier_than_the_first() -> None:
-    """No group has a method that makes far more noise than the first, on all samples."""
+def test_no_single_method_is_noisier_than_that_for_all() -> None:
+    """On samples that ranges were not made from: alone, and all together."""
     trials, groups = deep_chain()
     chosen = choose_ranges(trials, groups)
-    assert set(chosen.methods) == set(groups)
-    for name in set(groups) - set(chosen.quiet):
-        folds = [[groups[name].encode(method.range_of(groups[name].stats, 256))] * FOLDS for method in METHODS]
-        noises = [trials.probe.mean(trials.noises(name, encodings)) for encodings in folds]
-        taken = noises[METHODS.index(chosen.methods[name])]
-        assert taken <= 1.3 * noises[0]
+    assert set(chosen.methods) == set(chosen.noise) == set(groups)
+    (common,) = {method for method in chosen.methods.values() if method in COMMON} or {COMMON[0]}
+    for name, method in chosen.methods.items():
+        if method != common:
+            assert method in SINGLE
+            assert held_out(trials, groups, {name: method}) < 0.5 * held_out(trials, groups, {name: common})
+    together = held_out(trials, groups, chosen.methods)
+    assert together <= 1.001 * held_out(trials, groups, dict.fromkeys(groups, common))
+
+
+def test_the_method_for_all_is_clearly_better_or_the_first() -> None:
+    """Samples of which every fourth pair is far larger: a range that cuts them off loses most of the output's power."""
+    net = Network((1, 8))
+    graph = net.graph(net.dense(net.x, 4))
+    samples = samples_for(graph, 32)
+    name = graph.inputs[0].name
+    scaled = samples.inputs[name] * np.where(np.arange(32) % 8 < 2, 1.0, 0.02).astype(np.float32)[:, None, None]
+    samples = replace(samples, inputs={name: scaled})
+    trials = Trials.of(graph, {name: name}, samples)
+    assert trials is not None
+    stats = TensorStats()
+    stats.add(scaled)
+    groups = {name: Group(stats, encode)}
+    chosen = choose_ranges(trials, groups)
+    own = held_out(trials, groups, chosen.methods)
+    each = {method: held_out(trials, groups, {name: method}) for method in COMMON}
+    assert own <= each[COMMON[0]]
+    assert own <= min(each.values()) / 0.9 * 1.001
 
 
 def test_each_sample_is_rounded_by_its_own_encoding() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ccml.quantization.histogram import TensorStats
 from ccml.quantization.options import RangeMethod
-from ccml.quantization.ranges import find_range
+from ccml.quantization.ranges import find_range, mse_ranges
 
 
 def observed(*samples: object) -> TensorStats:
@@ -67,6 +67,19 @@ def test_mse_has_a_margin_where_samples_differ() -> None:
     growing = [np.linspace(0, 1 + 0.15 * number, 500) for number in range(8)]
     assert found(RangeMethod.MSE, *growing)[1] > growing[-1][-1]
     assert found(RangeMethod.MSE, *alike)[1] <= 1.0
+
+
+def test_mse_keeps_samples_that_are_larger_than_the_others() -> None:
+    """Two samples of eight, of one fold, are four times as large. By samples that a range was not made from the other
+    three folds count three times, which want 1; by those that it was made from what 4 loses in the others, a step of
+    4 / 255 for one of 1 / 255, is nothing beside values that are off by 3."""
+    small, large = np.linspace(-1, 1, 501), np.linspace(-4, 4, 501)
+    stats = observed(*[large if number % 4 == 0 else small for number in range(8)])
+    (held_out,), (seen,) = (mse_ranges(stats, [trust], 256) for trust in (0.0, 100.0))
+    assert held_out == pytest.approx((-1.0, 1.0), abs=0.2)
+    assert seen == pytest.approx((-4.0, 4.0), abs=0.2)
+    assert mse_ranges(stats, [0.0, 100.0], 256) == [held_out, seen]
+    assert find_range(stats, RangeMethod.MSE, 100.0)[1] > 2 * held_out[1]
 
 
 def test_mse_of_a_single_sample_stays_within_it() -> None:
