@@ -122,18 +122,23 @@ def _present(operands: Operands) -> list[Operand]:
     return [each for each in operands if each is not None]
 
 
+def _first(operands: Operands) -> Operand:
+    return _present(operands)[0]
+
+
 def _pointwise(node: Node, operands: Operands) -> Results:
     arrays = [None if each is None else each.aligned(len(node.output.shape)) for each in operands]
     return OPS[node.op].evaluate(arrays, node.attrs)
 
 
-def _per_axis(node: Node, operands: Operands) -> Results:
-    return OPS[node.op].evaluate([_present(operands)[0].array], _moved(node.attrs, "axis"))
+def _with_scales(node: Node, operands: Operands) -> Results:
+    """Of a quantize or dequantize node, whose scales may be those of an axis."""
+    return OPS[node.op].evaluate([_first(operands).array], _moved(node.attrs, "axis"))
 
 
 def _in_float32(function: Callable[[np.ndarray], np.ndarray]) -> _Rule:
     def rule(node: Node, operands: Operands) -> Results | None:
-        x = _present(operands)[0].array
+        x = _first(operands).array
         return (function(x),) if x.dtype == np.float32 else None
 
     return rule
@@ -160,9 +165,9 @@ def _erf(x: np.ndarray) -> np.ndarray:
 def _quantize(node: Node, operands: Operands) -> Results | None:
     """Rounded and clipped in float32, which holds all integers of 16 bits."""
     scale, zero_point, to = floats(node.attrs, "scale"), ints(node.attrs, "zero_point"), element_type(node.attrs, "to")
-    x = _present(operands)[0].array
+    x = _first(operands).array
     if len(scale) > 1 or to.size > 2 or not np.isfinite(x).all():
-        return _per_axis(node, operands)
+        return _with_scales(node, operands)
     limits = np.iinfo(to.numpy)
     steps = x / np.float32(scale[0])
     np.rint(steps, out=steps)
@@ -181,13 +186,13 @@ def _moved(attrs: Attrs, *names: str) -> Attrs:
 
 def _along(name: str) -> _Rule:
     def rule(node: Node, operands: Operands) -> Results:
-        return OPS[node.op].evaluate([_present(operands)[0].array], _moved(node.attrs, name))
+        return OPS[node.op].evaluate([_first(operands).array], _moved(node.attrs, name))
 
     return rule
 
 
 def _softmax(node: Node, operands: Operands) -> Results | None:
-    x, axis = _present(operands)[0].array, integer(node.attrs, "axis") + 1
+    x, axis = _first(operands).array, integer(node.attrs, "axis") + 1
     if x.dtype != np.float32 or not x.shape[axis]:
         return _along("axis")(node, operands)
     with np.errstate(all="ignore"):
@@ -196,18 +201,18 @@ def _softmax(node: Node, operands: Operands) -> Results | None:
 
 
 def _reshape(node: Node, operands: Operands) -> Results:
-    x = _present(operands)[0].array
+    x = _first(operands).array
     return (x.reshape(len(x), *ints(node.attrs, "shape")),)
 
 
 def _transpose(node: Node, operands: Operands) -> Results:
-    x = _present(operands)[0].array
+    x = _first(operands).array
     return (np.transpose(x, (0, *(axis + 1 for axis in ints(node.attrs, "perm")))).copy(order="C"),)
 
 
 def _expand(node: Node, operands: Operands) -> Results:
     shape = ints(node.attrs, "shape")
-    x = _present(operands)[0].aligned(len(shape))
+    x = _first(operands).aligned(len(shape))
     return (np.broadcast_to(x, (len(x), *shape)).copy(),)
 
 
@@ -216,7 +221,7 @@ def _slice(node: Node, operands: Operands) -> Results | None:
     if min((*steps, *sizes), default=0) < 1:
         return None
     ends = (start + step * (size - 1) + 1 for start, step, size in zip(starts, steps, sizes))
-    return (_present(operands)[0].array[(slice(None), *map(slice, starts, ends, steps))].copy(),)
+    return (_first(operands).array[(slice(None), *map(slice, starts, ends, steps))].copy(),)
 
 
 def _concat(node: Node, operands: Operands) -> Results:
@@ -228,7 +233,7 @@ def _concat(node: Node, operands: Operands) -> Results:
 
 def _pad(node: Node, operands: Operands) -> Results:
     borders = {name: (0, *ints(node.attrs, name)) for name in ("before", "after")}
-    return OPS["pad"].evaluate([_present(operands)[0].array], {**node.attrs, **borders})
+    return OPS["pad"].evaluate([_first(operands).array], {**node.attrs, **borders})
 
 
 def _gather(node: Node, operands: Operands) -> Results | None:
@@ -251,8 +256,8 @@ def _matmul(node: Node, operands: Operands) -> Results | None:
     return (stacked_matmul(a.aligned(rank), b.aligned(rank), None if bias is None else bias.array),)
 
 
-def _merged(x: np.ndarray) -> np.ndarray:
-    """Samples as part of the batch."""
+def _as_batch(x: np.ndarray) -> np.ndarray:
+    """Samples as part of the batch, which is the first dimension."""
     return x.reshape(-1, *x.shape[2:])
 
 
@@ -261,22 +266,22 @@ def _conv(node: Node, operands: Operands) -> Results | None:
     assert x is not None and w is not None
     if w.is_stacked or (bias is not None and bias.is_stacked):
         return None
-    merged, constant = _merged(x.array), None if bias is None else bias.array
+    batch, constant = _as_batch(x.array), None if bias is None else bias.array
     if x.array.dtype != np.float32 or node.attrs["layout"] != "channels_first":
-        (result,) = OPS[node.op].evaluate([merged, w.array, constant], node.attrs)
+        (result,) = OPS[node.op].evaluate([batch, w.array, constant], node.attrs)
     elif node.op == "conv":
-        result = batched_conv(merged, w.array, constant, node.attrs)
+        result = batched_conv(batch, w.array, constant, node.attrs)
     else:
-        extents = transposed_extents(merged.shape[2:], w.array.shape[2:], node.attrs)
-        result = batched_conv_transpose(merged, w.array, constant, node.attrs, extents)
+        extents = transposed_extents(batch.shape[2:], w.array.shape[2:], node.attrs)
+        result = batched_conv_transpose(batch, w.array, constant, node.attrs, extents)
     return (result.reshape(len(x.array), -1, *result.shape[1:]),)
 
 
 def _pool(node: Node, operands: Operands) -> Results:
-    x = _present(operands)[0].array
-    result = batched_pool(_merged(x), node.attrs) if x.dtype == np.float32 else None
+    x = _first(operands).array
+    result = batched_pool(_as_batch(x), node.attrs) if x.dtype == np.float32 else None
     if result is None:
-        (result,) = OPS["pool"].evaluate([_merged(x)], node.attrs)
+        (result,) = OPS["pool"].evaluate([_as_batch(x)], node.attrs)
     return (result.reshape(len(x), -1, *result.shape[1:]),)
 
 
@@ -288,21 +293,21 @@ def _recurrence(node: Node, operands: Operands) -> Results | None:
         return None
     count = next(len(each.array) for each in _present(operands) if each.is_stacked)
     arrays = [
-        None if each is None else _beside(each, count, places[place]) if place in places else each.array
+        None if each is None else _joined(each, count, places[place]) if place in places else each.array
         for place, each in enumerate(operands)
     ]
     return tuple(_apart(result, count) for result in OPS[node.op].evaluate(arrays, node.attrs))
 
 
-def _beside(operand: Operand, count: int, axis: int) -> np.ndarray:
-    """Samples as part of ``axis``."""
+def _joined(operand: Operand, count: int, axis: int) -> np.ndarray:
+    """Samples as part of ``axis``, which is the batch; :func:`_apart` takes results apart again."""
     x = operand.array if operand.is_stacked else _repeated(operand.array, count)
     moved = np.moveaxis(x, 0, axis)
     return moved.reshape(*moved.shape[:axis], -1, *moved.shape[axis + 2 :])
 
 
 def _apart(result: np.ndarray, count: int) -> np.ndarray:
-    """Of a result ``[..., batch, hidden]``."""
+    """Samples in front, of a result ``[..., samples * batch, hidden]``."""
     batch = result.shape[-2] // count
     return np.ascontiguousarray(np.moveaxis(result.reshape(*result.shape[:-2], count, batch, result.shape[-1]), -3, 0))
 
@@ -316,7 +321,7 @@ _RULES: Mapping[str, _Rule] = {
     "sigmoid": _in_float32(_sigmoid),
     "erf": _in_float32(_erf),
     "quantize": _quantize,
-    "dequantize": _per_axis,
+    "dequantize": _with_scales,
     "softmax": _softmax,
     **dict.fromkeys(("log_softmax", "cumsum", "cumprod", "arg_reduce", "top_k"), _along("axis")),
     **dict.fromkeys(("reduce", "normalize", "rms_normalize"), _along("axes")),
