@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 
@@ -59,16 +60,19 @@ class Method:
     part: float = 1.0
     trust: float = DEFAULT_TRUST
 
-    def range_of(self, stats: TensorStats, levels: int) -> Range:
+    def range_of(self, stats: TensorStats, levels: int, known: Mapping[float, Range] | None = None) -> Range:
+        """``known`` has the ranges by ``MSE`` for some numbers of :attr:`trust`."""
         if self.method is RangeMethod.MSE:
-            ((low, high),) = mse_ranges(stats, [self.trust], levels)
+            ((low, high),) = [known[self.trust]] if known else mse_ranges(stats, [self.trust], levels)
         else:
             low, high = find_range(stats, self.method, self.percentile, levels)
         return low * self.part, high * self.part
 
 
 COMMON = (
-    *(Method(RangeMethod.MSE, trust=trust) for trust in (DEFAULT_TRUST, 3.0)),
+    Method(RangeMethod.MSE),
+    Method(RangeMethod.MSE, trust=3.0),
+    Method(RangeMethod.MSE, trust=3.0, part=1.2),
     Method(RangeMethod.MIN_MAX),
     Method(RangeMethod.MIN_MAX, part=1.2),
 )
@@ -170,15 +174,13 @@ def _common(
     trials: Trials, groups: Mapping[str, Group], folds: Mapping[str, Sequence[TensorStats]]
 ) -> tuple[Method, Folded, float]:
     """The best method for all groups, what it gives for each fold, and the noise of all together."""
-    trusts = [method.trust for method in COMMON if method.method is RangeMethod.MSE]
-    least = {name: [mse_ranges(part, trusts, _LEVELS) for part in parts] for name, parts in folds.items()}
+    trusts = [*dict.fromkeys(method.trust for method in COMMON)]
+    ranges = {name: [dict(zip(trusts, mse_ranges(part, trusts, _LEVELS))) for part in parts]
+              for name, parts in folds.items()}  # fmt: skip
     best, found, noise = COMMON[0], {}, np.inf
-    for number, method in enumerate(COMMON):
+    for method in COMMON:
         encodings = {
-            name: [
-                group.encode(ranges[number] if number < len(trusts) else method.range_of(part, _LEVELS))
-                for part, ranges in zip(folds[name], least[name])
-            ]
+            name: [group.encode(method.range_of(*each)) for each in zip(folds[name], repeat(_LEVELS), ranges[name])]
             for name, group in groups.items()
         }
         limit = noise * _CLEARLY if best is COMMON[0] else noise
