@@ -14,7 +14,12 @@ All quantize the same float model with the same samples and their default option
 The float model in ONNX Runtime is what all are compared with. Quantized models of rivals run there as ONNX defines
 them. Sample n is held out of fold n mod 5; for digits all of digits_calib.npz calibrates and digits_test.npz tests.
 SQNR is 10 log10(signal / noise), both summed over all elements of an output and test samples; of several outputs the
-least counts. Time is that of quantization, model file to quantized model.
+least counts.
+
+Seconds are processor time of this process, all threads together, from model file to quantized model: what is imported
+at the head of this file is there already; what a tool imports in its first call counts, in the first fold. ONNX
+Runtime's are those of ``quant_pre_process`` and ``quantize_static``, which read and write files; ccml's those of
+reading the file and ``quantize_graph``. The command ``ccml quantize`` adds its imports and the report.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import onnx
@@ -116,11 +121,11 @@ def run_onnx(model: onnx.ModelProto, what: Task, samples: Sequence[Feeds]) -> Ou
 
 
 def by_ccml(what: Task, split: Split, folder: Path) -> tuple[Outputs, float]:
-    start = perf_counter()
+    start = process_time()
     graph = read(what.file).graph
     stacked = {name: np.stack([one[name] for one in split.calibration]) for name in split.calibration[0]}
     quantized = quantize_graph(graph, match_samples(stacked, graph.inputs, ()), QuantizeOptions()).graph
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     model = FloatModel(quantized, what.outputs)
     runs = [model.run(one) for one in split.test]
     return [{name: run[name] for name in what.outputs} for run in runs], seconds
@@ -135,27 +140,27 @@ class Reader(CalibrationDataReader):
 
 
 def by_onnxruntime(what: Task, split: Split, folder: Path, method: CalibrationMethod) -> tuple[Outputs, float]:
-    prepared, result, start = folder / "prepared.onnx", folder / "quantized.onnx", perf_counter()
+    prepared, result, start = folder / "prepared.onnx", folder / "quantized.onnx", process_time()
     quant_pre_process(what.file, prepared, skip_symbolic_shape=True)
     quantize_static(
         prepared, result, Reader(split.calibration), quant_format=QuantFormat.QDQ, per_channel=True,
         activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, calibrate_method=method,
         extra_options={"CalibPercentile": PERCENTILE} if method is CalibrationMethod.Percentile else {},
     )  # fmt: skip
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     return run_onnx(onnx.load(result), what, split.test), seconds
 
 
 def by_nncf(what: Task, split: Split, folder: Path) -> tuple[Outputs, float]:
     import nncf
 
-    start = perf_counter()
+    start = process_time()
     model = onnx.load(what.file)
     softmax = any(node.op_type == "Softmax" and node.output[0] not in what.outputs for node in model.graph.node)
     kind = nncf.ModelType.TRANSFORMER if softmax else None
     data = nncf.Dataset(split.calibration)
     quantized = nncf.quantize(model, data, subset_size=len(split.calibration), model_type=kind)
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     return run_onnx(quantized, what, split.test), seconds
 
 
@@ -228,7 +233,7 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     tried = {tool: one for tool, one in quantizers().items() if tool in (arguments.tools or quantizers())}
-    print(f"{'SQNR, dB':12}{''.join(f'{tool:>9}' for tool in tried)}{'to best':>9}   seconds, in this order")
+    print(f"{'SQNR, dB':12}{''.join(f'{tool:>9}' for tool in tried)}{'to best':>9}   CPU s, in this order")
     rows: list[dict[str, Result]] = []
     for name in arguments.models or [*FLOAT_MODELS, *GENERATED]:
         with tempfile.TemporaryDirectory() as folder:

@@ -103,6 +103,8 @@ def quantize_graph(
     demanding = options.max_accuracy_drop is not None or options.min_sqnr not in (None, 0)
     if not demanding and not steering:
         return _undemanding(quantizer, samples, options)
+    if steering:
+        quantizer = quantizer.of_bytes
     quantizer, result = _of_better_weights(quantizer, quantizer.quantize())
     judged = samples if test is None else test
     wanted = evaluate_samples(quantizer.graph, judged)

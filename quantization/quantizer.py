@@ -99,6 +99,8 @@ class Quantizer:
     """Layers with weights of 4 bits, and their channels that keep 8 (``nibbles.py``)."""
     wider: Quantizer | None = None
     """The same with 16 bits for tensors that make much noise and cost little, where there are such."""
+    narrower: Quantizer | None = None
+    """The same without these 16 bits, where it is clear that the model is better with them."""
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
@@ -159,8 +161,13 @@ class Quantizer:
         others = {head: wider._encoding(parts, head, _NONE) for head in parts.sources}
         gain = 10 * np.log10(trials.noise(encodings) / trials.noise(others))
         if abs(gain) > _CLEAR:
-            return wider if gain > 0 else self
+            return replace(wider, narrower=self) if gain > 0 else self
         return replace(self, wider=wider)
+
+    @property
+    def of_bytes(self) -> Quantizer:
+        """With 16 bits as the alternative, however clear it is that they win: for budgets that they may not fit."""
+        return self if self.narrower is None else replace(self.narrower, wider=self)
 
     @property
     def interface(self) -> frozenset[str]:

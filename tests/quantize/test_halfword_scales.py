@@ -49,7 +49,7 @@ def test_every_channel_has_a_factor(graph: Graph, activations: str) -> None:
 def test_moved_scales_cost_no_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
     def noise_db() -> float:
         found = []
-        for seed in range(2):
+        for seed in range(4):
             graph = dense_layers(seed)
             model = quantize_graph(graph, samples_for(graph, 24), QuantizeOptions(adaptive_rounding=False)).graph
             test = samples_for(graph, 48, seed=100 + seed)
