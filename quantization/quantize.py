@@ -140,18 +140,19 @@ def _asked(options: QuantizeOptions) -> str:
 
 def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
     """Of bytes alone, and of 16 bits for some tensors, what is nearer the float model on calibration samples. Parts of
-    noise are measured one at a time, and in models of few outputs the whole may be another. Large models, whose noise
-    is the sum of very many parts, are not quantized twice for that."""
+    noise are measured one at a time, and in models of few outputs the whole may be another. Both have the weights that
+    were tuned for the latter. Large models, whose noise is the sum of very many parts, are not compared."""
     wider = quantizer.wider
     if wider is None:
         return quantizer, quantizer.quantize()
     wide = wider.quantize()
     if work_of(quantizer.graph) > _COMPARED_WORK:
         return wider, wide
-    plain, judged = quantizer.quantize(), _some(quantizer.samples, COMPARED_SAMPLES)
+    parts, judged = quantizer.partition(), _some(quantizer.samples, COMPARED_SAMPLES)
+    plain = quantizer.write(parts, quantizer.encodings(parts), wide.tuned)
     wanted = evaluate_samples(quantizer.graph, judged)
-    nearness = [_least_sqnr(evaluate_samples(each.graph, judged), wanted) for each in (plain, wide)]
-    return (wider, wide) if nearness[1] > nearness[0] else (quantizer, plain)
+    nearness = [_least_sqnr(evaluate_samples(each, judged), wanted) for each in (plain, wide.graph)]
+    return (wider, wide) if nearness[1] > nearness[0] else (quantizer, quantizer.quantize())
 
 
 def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantizer, Quantized]:

@@ -40,7 +40,7 @@ _USUAL_TRIALS = 5
 """Of a group, on average: most add so little noise that nothing but the first method is tried."""
 _GLANCE = 8
 """Samples by which groups are found that make little noise."""
-_LEAST_SHARE = 0.08
+_LEAST_SHARE = 0.04
 """Of the noise of all groups that makes others worth trying."""
 _PREFERENCE = 0.4
 """Another method has to make less than this part of the noise that the one for all makes: with few samples smaller
