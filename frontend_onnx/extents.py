@@ -371,14 +371,15 @@ def _recurrent(states: int) -> Rule:
     """Sequences have a length each where time has an extent: behind it nothing is computed, and results are 0."""
 
     def rule(site: Site) -> Sequence[Extents]:
-        time, batch = site.extents(0).get(0), site.extents(0).get(1)
-        position = lengths_position(states)
+        time, position = site.extents(0).get(0), lengths_position(states)
         site.constant_over(0, (2,), "multiplies by weights along")
+        batches = [site.extents(0).get(1)]
         for n in range(1, len(site.operands)):
             allowed = (1,) if 4 <= n < 4 + states else (0,) if n == position else ()
             site.constant_over(n, [axis for axis in site.extents(n) if axis not in allowed], "has weights with")
-            if site.operands[n] is not None and allowed and site.extents(n).get(allowed[0]) != batch:
-                raise site.refuse(1, "combines tensors of different extents along")
+            if site.operands[n] is not None and allowed:
+                batches.append(site.extents(n).get(allowed[0]))
+        batch = site.same(1, batches)
         given = site.operands[position] if position < len(site.operands) else None
         if time is not None and given is None:
             length = site.emit("cast", time, to=DType.I32)

@@ -255,6 +255,9 @@ class FoldingBuilder(GraphBuilder):
                 values = self._folded(op, operands, attributes, types, stems, work)
                 self.numbers.follow(op, operands, attributes, values, loc)
                 return values
+        decided = None if MARK in stems[0] else self.numbers.decided(op, operands, attributes, types, loc)
+        if decided is not None:
+            return (self.typed_constant(decided, types[0], stems[0]),)
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
         self._note_dequantized(self.nodes[-1])
         self.producers.update((value.name, self.nodes[-1]) for value in values)

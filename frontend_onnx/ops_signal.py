@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import gcd, prod
 
 import numpy as np
@@ -71,23 +72,35 @@ def _complex(ctx: NodeContext, x: Value) -> Value:
 
 
 def stft(ctx: NodeContext) -> Sequence[Value]:
-    """The transform of each frame of ``signal[batch, length, parts]``, weighted by the window."""
+    """The transform of each frame of ``signal[batch, length, parts]``, or of a real ``signal[batch, length]`` as
+    PyTorch writes it, weighted by the window. As many frames as a signal whose length only a run knows has room for."""
     x, window = ctx.input(0), ctx.optional(2)
     onesided = bool(ctx.integer("onesided", 1))
-    if len(x.shape) != 3 or x.shape[-1] not in (1, 2):
+    if len(x.shape) not in (2, 3) or (len(x.shape) == 3 and x.shape[-1] not in (1, 2)):
         raise ctx.invalid(f"STFT of {x.type}")
+    extents, whole = ctx.extents(x), replace(ctx, over_bounds=True) if ctx.has_extents() else ctx
     step = _number(ctx, 1, "frame_step", 0)
+    if 1 in extents and window is None and ctx.optional(3) is None:
+        raise ctx.unsupported("a frame as long as a signal whose extent is only known in a run", hint="fix the extent")
     length = _number(ctx, 3, "frame_length", x.shape[1] if window is None else window.type.size)
     if step < 1 or not 1 <= length <= x.shape[1] or (window is not None and window.shape != (length,)):
         raise ctx.invalid(f"frames of {length} every {step} and window {window and window.type} do not fit {x.type}")
-    wide = ctx.cast(x, DType.F32) if x.dtype is DType.F16 else x
-    framed = _frames(ctx, wide, length, step)
+    wide = whole.cast(whole.reshape(x, (*x.shape[:2], x.shape[2] if len(x.shape) == 3 else 1)), _widened(x.dtype))
+    framed = _frames(whole, wide, length, step)
     batch, count, _, parts = framed.shape
     if window is not None:
-        framed = ctx.emit("mul", framed, ctx.reshape(ctx.cast(window, wide.dtype), (length, 1)))
-    flat = ctx.reshape(framed, (batch * count, length, parts))
-    y = fourier(ctx, flat, length // 2 + 1 if onesided else length, False)
-    return [ctx.cast(ctx.reshape(y, (batch, count, *y.shape[1:])), x.dtype)]
+        framed = whole.emit("mul", framed, whole.reshape(whole.cast(window, wide.dtype), (length, 1)))
+    flat = whole.reshape(framed, (batch * count, length, parts))
+    y = fourier(whole, flat, length // 2 + 1 if onesided else length, False)
+    y = whole.cast(whole.reshape(y, (batch, count, *y.shape[1:])), x.dtype)
+    found = {axis: extent for axis, extent in extents.items() if axis == 0}
+    if 1 in extents:
+        found[1] = ctx.builder.stepped(extents[1], step - length, step, ctx.loc)
+    return [ctx.with_extents(y, found)]
+
+
+def _widened(dtype: DType) -> DType:
+    return DType.F32 if dtype is DType.F16 else dtype
 
 
 def _frames(ctx: NodeContext, x: Value, length: int, step: int) -> Value:

@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..ir.graph import AttrValue, Value
-from ..ir.types import DType
+from ..ir.types import DType, TensorType
 from ..ops.attributes import ints
 from ..ops.opdef import Kind
 from ..ops.table import OPS
@@ -84,16 +86,35 @@ class ShapeNumbers:
             return
         result = results[0]
         known = lists_of([self.of(value) for value in operands])
-        found = None
-        if known is not None and result.dtype in (DType.I32, DType.I64) and result.type.rank <= 1:
-            rule = _RULES.get(op)
-            found = None if rule is None else rule(self._counts, known, attrs, loc)
-        if found is not None and len(found) == result.type.size:
-            self._lists[result.name] = tuple(found)
+        found = self._numbers(op, known, attrs, result.type, loc)
+        if found is not None:
+            self._lists[result.name] = found
         elif known is not None and op in COMPARISONS and _is_decided(self._counts, known):
             return
         elif result.name in self._builder.constants and any(map(self.depends, operands)):
             self._made[result.name] = op, tuple(operands), attrs
+
+    def decided(
+        self, op: str, operands: Sequence[Value | None], attrs: Attrs, types: Sequence[TensorType], loc: str
+    ) -> np.ndarray | None:
+        """The result of a node of numbers that are the same in each run, though they stand beside others that are not:
+        an entry of a shape."""
+        if len(types) != 1 or not any(value is not None and value.name in self._lists for value in operands):
+            return None
+        found = self._numbers(op, lists_of([self.of(value) for value in operands]), attrs, types[0], loc)
+        if found is None or any(each.number is None for each in found):
+            return None
+        return np.asarray([each.number for each in found], types[0].dtype.numpy).reshape(types[0].shape)
+
+    def _numbers(
+        self, op: str, known: Sequence[Numbers] | None, attrs: Attrs, type_: TensorType, loc: str
+    ) -> Numbers | None:
+        """Those of a node's result; ``None`` where nothing is known of them."""
+        rule = _RULES.get(op)
+        if known is None or rule is None or type_.dtype not in (DType.I32, DType.I64) or type_.rank > 1:
+            return None
+        found = rule(self._counts, known, attrs, loc)
+        return tuple(found) if found is not None and len(found) == type_.size else None
 
     # ---- values of a run
 

@@ -257,6 +257,35 @@ CASES: Mapping[str, Case] = {
     "grid": Case(
         [make("GridSample", ["a", "b"], ["y"])], [(("n", 2, 3, 4), normal), (("n", 2, 5, 2), normal)],
     ),
+    "frames of a signal": Case(
+        [make("STFT", ["a", "step", "w"], ["y"], onesided=1)], [(("n", "s", 1), normal)],
+        {"step": np.array(2), "w": np.hanning(6)[1:5].astype(np.float32)},
+        ranges={"n": Range(1, 3), "s": Range(4, 11)}, opset=17,
+    ),
+    "entries of a shape that are constants beside one that is not": Case(
+        [make("NonZero", ["a"], ["z"]), make("Shape", ["z"], ["t"]), make("Gather", ["t", "o"], ["r"]),
+         make("Range", ["o", "r", "one"], ["p"]), make("Gather", ["t", "one"], ["k"]),
+         make("Add", ["p", "k"], ["y"])],
+        [(("n", "s"), sparse)], {"o": np.array(0), "one": np.array(1)},
+    ),
+    "recurrence from a constant state": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Concat", ["one", "t", "four"], ["u"], axis=0),
+         make("ConstantOfShape", ["u"], ["h"]),
+         make("GRU", ["a", "w", "r", "", "", "h"], ["y", "last"], hidden_size=4)],
+        [(("s", "n", 3), normal)],
+        {"one": np.array([1]), "four": np.array([4]),
+         "w": np.random.default_rng(4).standard_normal((1, 12, 3)).astype(np.float32),
+         "r": np.random.default_rng(5).standard_normal((1, 12, 4)).astype(np.float32)}, ("y", "last"),
+    ),
+    "recurrence of a constant from a state": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Concat", ["two", "t", "three"], ["u"], axis=0),
+         make("ConstantOfShape", ["u"], ["x"], value=onnx.helper.make_tensor("v", 1, [1], [0.5])),
+         make("RNN", ["x", "w", "r", "", "", "a"], ["y"], hidden_size=4)],
+        [((1, "n", 4), normal)],
+        {"two": np.array([2]), "three": np.array([3]),
+         "w": np.random.default_rng(4).standard_normal((1, 4, 3)).astype(np.float32),
+         "r": np.random.default_rng(5).standard_normal((1, 4, 4)).astype(np.float32)},
+    ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
         [(("n", "s", 4), normal), (("n", 2, "s"), normal)], {"k": np.array([3]), "t": np.array([0.4], np.float32)},

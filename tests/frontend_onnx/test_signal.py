@@ -9,7 +9,7 @@ import pytest
 from ccml.errors import CcmlError
 from ccml.frontend_onnx import import_model
 
-from tests.frontend_onnx.compiled import check_compiled, check_node, compiled
+from tests.frontend_onnx.compiled import check_compiled, check_node, compiled, onnxruntime
 from tests.frontend_onnx.graphs import one_node
 
 
@@ -109,6 +109,15 @@ def test_stft(length: int, step: int, onesided: int) -> None:
     arrays = [x, np.array(step), window, np.array(length)]
     check_compiled(*one_node("STFT", arrays, 17, [1, 3], onesided=onesided), atol=2e-5)
     check_compiled(*one_node("STFT", arrays[:3], 17, [1, 2], onesided=onesided), atol=2e-5)
+
+
+def test_stft_of_a_real_signal_without_a_dimension_of_parts() -> None:
+    """As torch.stft is exported: by the definition, and as ONNX Runtime takes it."""
+    x, window = floats(2, 40), np.hanning(10)[1:9].astype(np.float32)
+    proto, feeds = one_node("STFT", [x, np.array(3), window, np.array(8)], 17, [1, 2, 3], onesided=1)
+    frames = np.stack([x[:, start : start + 8] * window for start in range(0, 33, 3)], 1).astype(np.float64)
+    np.testing.assert_allclose(compiled(proto, feeds)[0], parts(np.fft.rfft(frames)), atol=2e-5)
+    check_compiled(proto, feeds, onnxruntime, atol=2e-5)
 
 
 def test_stft_of_complex_signals_and_without_window() -> None:
