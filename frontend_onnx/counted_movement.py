@@ -95,7 +95,8 @@ def _kept_in_run(whole: NodeContext, y: Value, extents: Mapping[int, Value]) -> 
 
 def slice_counted(ctx: NodeContext) -> Value | None:
     """Slice along dimensions with extents, or by numbers of shapes; ``None`` for all others."""
-    x = ctx.input(0)
+    x = ctx.builder.numbers.table_in_run(ctx.input(0), ctx.loc)
+    ctx = replace(ctx, inputs=(x, *ctx.inputs[1:]))
     starts, ends = _numbers(ctx, "starts", 1), _numbers(ctx, "ends", 2)
     axes, steps = _constants(ctx, "axes", 3), _constants(ctx, "steps", 4)
     if starts is None or ends is None or axes is None or steps is None:
@@ -222,6 +223,9 @@ def expand_counted(ctx: NodeContext, x: Value, shape: tuple[int, ...]) -> Value:
     fixed = ctx.array(x) is not None
     if not found or (fixed and all(map(ctx.is_argument, found.values()))):
         return ctx.emit("expand", x, shape=shape)
+    if fixed:  # what a constant has is not asked for where all operands are
+        x = ctx.builder.numbers.table_in_run(x, ctx.loc)
+        found |= {axis + shift: count for axis, count in ctx.builder.extents_of(x, ctx.loc).items()}
     whole = replace(ctx, over_bounds=True)
     y = whole.emit("expand", x, shape=shape)
     return ctx.with_extents(_kept_in_run(whole, y, found), found)
@@ -258,13 +262,18 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
 
 
 def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | None:
-    """``x`` one after the other along dimensions; ``None`` where no extent depends on a run."""
+    """``x`` one after the other along dimensions; ``None`` where no extent depends on a run, or of a constant a part is
+    taken that an argument tells."""
     known = ctx.builder.numbers.of(ctx.optional(1))
     if known is None or len(known) != len(x.shape):
         return None
     if not ctx.extents(x) and all(each.number is not None for each in known):
         return None
-    counts, whole, found, y = ctx.builder.counts, replace(ctx, over_bounds=True), dict(ctx.extents(x)), x
+    found = dict(ctx.extents(x))
+    if ctx.array(x) is not None:  # what a constant has is not asked for where all operands are
+        x = ctx.builder.numbers.table_in_run(x, ctx.loc)
+        found = dict(ctx.builder.extents_of(x, ctx.loc))
+    counts, whole, y = ctx.builder.counts, replace(ctx, over_bounds=True), x
     for axis, each in enumerate(known):
         if each == ONE:
             continue
@@ -277,7 +286,9 @@ def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | 
         y = whole.emit("gather", y, places, axis=axis)
         if total.number is None:
             found[axis] = counts.value(total, ctx.loc)
-    return ctx.with_extents(y, found)
+    if ctx.array(x) is not None and all(map(ctx.is_argument, found.values())):
+        return None  # the first part of a constant
+    return ctx.with_extents(_kept_in_run(whole, y, found), found)
 
 
 def _positive(ctx: NodeContext, count: Value) -> Value:

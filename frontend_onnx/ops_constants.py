@@ -64,9 +64,11 @@ def filled(ctx: NodeContext, fill: np.ndarray, shape: Sequence[int], extents: Ma
 def shape(ctx: NodeContext) -> Sequence[Value]:
     """``start`` and ``end`` are clamped, as Python slices are. Where all extents are arguments, the bounds: what is
     computed of these is known, and compared with what another extent gives."""
-    x, builder = ctx.input(0), ctx.builder
+    builder = ctx.builder
+    x = builder.numbers.table_in_run(ctx.input(0), ctx.loc)
     axes = range(len(x.shape))[ctx.integer("start", 0) : ctx.integer("end", len(x.shape))]
-    numbers = [ctx.extent_along(x, axis) for axis in axes]
+    listed = builder.numbers.of(x) is not None  # as long in each run, whatever numbers it has
+    numbers = [Polynomial.constant(x.shape[axis]) if listed else ctx.extent_along(x, axis) for axis in axes]
     if all(builder.counts.is_static(number) for number in numbers):
         y = ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import CcmlError
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import ints
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 Numbers = tuple[Polynomial, ...]
 Attrs = Mapping[str, AttrValue]
 
+_SHAPED = ("concat", "expand", "reshape", "transpose")
+"""What is computed in a run as well, beside pointwise operators: attributes say nothing but shapes."""
+
 MAX_NUMBERS = 64
 """A tensor has no more dimensions."""
 
@@ -35,6 +39,8 @@ class ShapeNumbers:
         self._lists: dict[str, Numbers] = {}
         self._made: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
         """How constants were computed of such that depend on extents."""
+        self._folded: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
+        """How all constants were computed, where dimensions are ranged."""
         self._in_run: dict[str, Value] = {}
 
     def note(self, value: Value, numbers: Sequence[Polynomial]) -> None:
@@ -43,7 +49,9 @@ class ShapeNumbers:
 
     def of(self, value: Value | None) -> Numbers | None:
         """The numbers of a value; ``None`` where something else is in it."""
-        if value is None or not value.dtype.is_integer or value.type.rank > 1 or value.type.size > MAX_NUMBERS:
+        if value is None or value.type.rank > 1 or value.type.size > MAX_NUMBERS:
+            return None
+        if not value.dtype.is_integer and value.dtype is not DType.BOOL:
             return None
         if value.name in self._lists:
             return self._lists[value.name]
@@ -51,6 +59,10 @@ class ShapeNumbers:
             return None
         array = self._builder.constants.get(value.name)
         if array is not None:
+            probe = self._builder.probe
+            other = array if probe is None else probe.constants.get(value.name, array)
+            if not np.array_equal(other, array):  # positions up to an extent
+                return None
             return tuple(Polynomial.constant(int(number)) for number in array.reshape(-1))
         known = None if value.shape else self._counts.of(value)
         return None if known is None else (known,)
@@ -65,6 +77,7 @@ class ShapeNumbers:
     def rename(self, names: Mapping[str, str]) -> None:
         self._lists = {names.get(name, name): known for name, known in self._lists.items()}
         self._made = {names.get(name, name): made for name, made in self._made.items()}
+        self._folded = {names.get(name, name): made for name, made in self._folded.items()}
         self._in_run = {
             names.get(name, name): Value(names.get(value.name, value.name), value.type)
             for name, value in self._in_run.items()
@@ -82,6 +95,8 @@ class ShapeNumbers:
         """Notes what the results of a node are."""
         if len(results) != 1 or MARK in results[0].name:
             return
+        if self._builder.ranged and results[0].name in self._builder.constants:
+            self._folded[results[0].name] = op, tuple(operands), attrs
         if not any(value is not None and (value.name in self._lists or value.name in self._made) for value in operands):
             return
         result = results[0]
@@ -107,7 +122,7 @@ class ShapeNumbers:
         return np.asarray([each.number for each in found], types[0].dtype.numpy).reshape(types[0].shape)
 
     def _numbers(
-        self, op: str, known: Sequence[Numbers] | None, attrs: Attrs, type_: TensorType, loc: str
+        self, op: str, known: Sequence[Sequence[Polynomial]] | None, attrs: Attrs, type_: TensorType, loc: str
     ) -> Numbers | None:
         """Those of a node's result; ``None`` where nothing is known of them."""
         rule = _RULES.get(op)
@@ -135,17 +150,68 @@ class ShapeNumbers:
             whole = lists[0] if len(lists) == 1 else self._emit("concat", lists, {"axis": 0}, loc)
             shaped = self._emit("reshape", [whole], {"shape": value.shape}, loc)
             return shaped if value.dtype is DType.I64 else self._emit("cast", [shaped], {"to": value.dtype}, loc)
-        op, operands, attrs = self._made[value.name]
-        probe = self._builder.probe
-        other = None if probe is None else probe.constants.get(value.name)
-        same = other is not None and other.shape == value.shape and other.dtype == value.dtype.numpy
-        if not same or (OPS[op].kind is not Kind.POINTWISE and op not in ("concat", "reshape")) or op == "clip":
+        return self._table(value, self._made[value.name], loc)
+
+    def _table(self, value: Value, made: tuple[str, Sequence[Value | None], Attrs], loc: str) -> Value | None:
+        """A constant as what a run computes of the operands that it was made of; ``None`` where that is not known to
+        be the same."""
+        op, operands, attrs = made
+        if (OPS[op].kind is not Kind.POINTWISE and op not in _SHAPED) or op == "clip":
             return None
-        given = [None if each is None else self.in_run(each, loc) for each in operands]
+        given = [None if each is None else self.table_in_run(self.in_run(each, loc), loc) for each in operands]
         if any(each is not None and self.depends(each) for each in given):
             return None
-        (made,) = self._builder.emit_whole(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
-        return made
+        given = self._one_in_run(given, loc)
+        (result,) = self._builder.emit(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
+        return result if self._is_twin(value, result) else None
+
+    def _one_in_run(self, given: list[Value | None], loc: str) -> list[Value | None]:
+        """Operands of which one is no constant: what lies beyond an extent of it is masked."""
+        builder = self._builder
+        if any(each is not None and each.name not in builder.constants for each in given):
+            return given
+        for position, each in enumerate(given):
+            for axis, count in ({} if each is None else builder.extents_of(each, loc)).items():
+                assert each is not None
+                places = np.arange(each.shape[axis], dtype=np.int64).reshape(-1, *[1] * (each.type.rank - axis - 1))
+                within = self._emit("lt", [builder.constant(places, f"{loc}{MARK}"), count], {}, loc)
+                zero = builder.constant(np.zeros((), each.dtype.numpy), f"{loc}{MARK}")
+                masked = self._emit("where", [within, each, zero], {}, loc)
+                builder.extents[masked.name] = builder.extents_of(each, loc)
+                return [*given[:position], masked, *given[position + 1 :]]
+        return given
+
+    def _is_twin(self, value: Value, made: Value) -> bool:
+        """Whether what a run computes has the shape of the constant in the second import as well."""
+        probe = self._builder.probe
+        other = None if probe is None else probe.constants.get(value.name)
+        if other is None or other.dtype != value.dtype.numpy or made.shape != value.shape:
+            return False
+        found = self._builder.extents.get(made.name, {})
+        sizes = [self._counts.probed(self._builder.polynomial(found[axis])) if axis in found else size
+                 for axis, size in enumerate(made.shape)]  # fmt: skip
+        return sizes == list(other.shape)
+
+    def table_in_run(self, value: Value, loc: str) -> Value:
+        """A constant that is computed of extents, and whose shape follows from extents, as what a run computes:
+        positions in a batch of sequences that is taken as one row. Where nothing can, and any other value, as it is."""
+        probe = self._builder.probe
+        other = None if probe is None else probe.constants.get(value.name)
+        if value.name not in self._folded or other is None or other.shape == value.shape:
+            return value
+        if value.name in self._in_run:
+            return self._in_run[value.name]
+        try:
+            self._builder.extents_of(value, loc)
+            return value  # a part of it
+        except CcmlError:
+            pass
+        try:
+            with self._builder.at_depth(0):
+                self._in_run[value.name] = self._table(value, self._folded[value.name], loc) or value
+        except CcmlError:
+            return value
+        return self._in_run[value.name]
 
     def _emit(self, op: str, operands: Sequence[Value], attrs: Attrs, loc: str) -> Value:
         return self._builder.emit_whole(op, operands, attrs, loc=loc, names=[f"{loc}{MARK}"])[0]
@@ -225,6 +291,20 @@ def _times(a: Polynomial, b: Polynomial) -> Polynomial | None:
     return a * b if a.is_short_times(b) else None
 
 
+def _where(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    """By conditions that are the same in each run, such as whether an extent is -1."""
+    size = max(map(len, known))
+    if any(len(each) not in (1, size) for each in known):
+        return None
+    found: list[Polynomial] = []
+    for place in range(size):
+        condition, one, two = (each[place if len(each) == size else 0] for each in known)
+        if condition.number is None:
+            return None
+        found.append(one if condition.number else two)
+    return found
+
+
 COMPARISONS = ("eq", "lt", "le", "gt", "ge")
 
 
@@ -246,6 +326,6 @@ _RULES: Mapping[str, Rule] = {
     "reduce": _reduce, "add": _paired(lambda counts, a, b, loc: a + b), "sub": _paired(lambda counts, a, b, loc: a - b),
     "mul": _paired(lambda counts, a, b, loc: _times(a, b)), "div": _paired(_divided),
     "min": _paired(lambda counts, a, b, loc: counts.least_of(a, b, loc)),
-    "max": _paired(lambda counts, a, b, loc: counts.greatest_of(a, b, loc)),
+    "where": _where, "max": _paired(lambda counts, a, b, loc: counts.greatest_of(a, b, loc)),
 }  # fmt: skip
 """By operator: the numbers of its result."""

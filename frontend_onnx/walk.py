@@ -135,7 +135,7 @@ class Walker:
     def _import(self, node: onnx.NodeProto, operands: Sequence[Bound], loc: str, scope: Scope) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
         local, opset = self._functions.get((node.domain, node.op_type)), scope.opset_of(node)
-        inputs = tuple(operand if isinstance(operand, Value) else None for operand in operands)
+        inputs = self._tables_in_run(operands, loc)
         lists = {place: operand for place, operand in enumerate(operands) if isinstance(operand, TensorList)}
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope, lists)
         operator = self._custom.of(node)
@@ -169,6 +169,15 @@ class Walker:
         if derived is not plain and results is not None:
             check_results(derived, results)
         return results if results is None else moved.results(context, schema, results)
+
+    def _tables_in_run(self, operands: Sequence[Bound], loc: str) -> tuple[Value | None, ...]:
+        """The tensors among operands. Beside values of a run, tables of constants that depend on extents are such, too;
+        alone they are folded further."""
+        inputs = tuple(operand if isinstance(operand, Value) else None for operand in operands)
+        constants = self.builder.constants
+        if not self.builder.ranged or all(value is None or value.name in constants for value in inputs):
+            return inputs
+        return tuple(None if value is None else self.builder.numbers.table_in_run(value, loc) for value in inputs)
 
     def _results(self, site: Site, schema: Schema) -> Results | None:
         """The outputs of a node by its rule, by the body of its schema, or folded by ONNX's reference."""
