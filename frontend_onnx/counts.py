@@ -28,6 +28,8 @@ MAX_TERMS = 64
 """Of a polynomial: products of sums have as many terms as the factors have together, multiplied."""
 MAX_DEGREE = 12
 """Factors of a monomial."""
+MAX_DIVISOR = 2**40
+"""Quotients of quotients become one up to this."""
 
 
 @dataclass(frozen=True)
@@ -307,15 +309,37 @@ class Counts:
         return self.span(rest)[1] <= 0
 
     def quotient(self, a: Polynomial, divisor: int, loc: str) -> Polynomial:
-        """``a // divisor``, rounded down; ``a`` is not negative."""
+        """``a // divisor``, rounded down; ``a`` is not negative. It has one form, whatever steps it is computed in:
+
+        (x // m + y) // d = (x + m * y) // (m * d), and (d * x + y) // d = x + y // d
+        """
         exact = a.divided(Polynomial.constant(divisor))
         if exact is not None:
             return exact
-        found = self.operation("div", a, Polynomial.constant(divisor), lambda x, y: x // y, loc)
+        a, divisor = self._one_quotient(a, divisor)
+        whole = Polynomial.of({monomial: number // divisor for monomial, number in a.terms
+                               if number % divisor == 0 or not monomial})  # fmt: skip
+        rest = a - whole * Polynomial.constant(divisor)
+        if not whole.terms or self.span(rest)[0] < 0:
+            whole, rest = Polynomial(), a
+        if not rest.terms:
+            return whole
+        found = self.operation("div", rest, Polynomial.constant(divisor), lambda x, y: x // y, loc)
         for monomial, _ in found.terms:
             if monomial:
-                self._quotients[monomial[0]] = a, divisor
-        return found
+                self._quotients[monomial[0]] = rest, divisor
+        return whole + found
+
+    def _one_quotient(self, a: Polynomial, divisor: int) -> tuple[Polynomial, int]:
+        """What is divided, and by what, where quotients in ``a`` that stand alone are taken apart."""
+        for monomial, number in a.terms:
+            if number == 1 and len(monomial) == 1 and monomial[0] in self._quotients:
+                operand, own = self._quotients[monomial[0]]
+                behind = a - Polynomial.of({monomial: 1})
+                whole = operand + behind * Polynomial.constant(own)
+                if own * divisor <= MAX_DIVISOR and self.span(whole)[1] <= MAX_DIVISOR:
+                    return self._one_quotient(whole, own * divisor)
+        return a, divisor
 
     def wrapped(self, place: Polynomial, extent: Polynomial, loc: str) -> Polynomial:
         """A place that counts from the end where it is negative."""

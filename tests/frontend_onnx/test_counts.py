@@ -78,3 +78,22 @@ def test_products_have_a_limit() -> None:
     while power.is_short_times(power):
         power = power * power
     assert power.degree <= 12
+
+
+def test_a_quotient_has_one_form() -> None:
+    """(n // 4 - 2) // 2 + 1 is n // 8, and n // 8 - 2 + 3 is (n + 8) // 8."""
+    known, (n,) = counts(n=64)
+    long = n + Polynomial.constant(16)
+    inner = known.quotient(long - Polynomial.constant(8), 4, "")
+    eighth = known.quotient(n, 8, "") + ONE
+    assert known.quotient(inner, 2, "") == known.quotient(n + Polynomial.constant(8), 8, "") == eighth
+    assert known.quotient(n * Polynomial.constant(6) + TWO, 3, "") == n * TWO
+
+
+def test_a_quotient_is_what_it_is_at_every_extent() -> None:
+    known, (n,) = counts(n=40)
+    for more in range(9):
+        found = known.quotient(known.quotient(n + Polynomial.constant(more), 3, "") + TWO, 4, "")
+        for most in (39, 40):
+            exact = ((most + more) // 3 + 2) // 4
+            assert (known.at_bounds(found) if most == 40 else known.probed(found)) == exact

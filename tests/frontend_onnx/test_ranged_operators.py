@@ -323,6 +323,16 @@ CASES: Mapping[str, Case] = {
         [(("n", "s"), normal)],
         {"o": np.array(0), "one": np.array(1), "ones": np.array([1]), "first": np.array([0])},
     ),
+    "as many windows of windows as the model says": Case(  # a division for all where the layers have one each
+        [make("Conv", ["a", "w"], ["c"], strides=[4]), make("Conv", ["c", "v"], ["d"], strides=[2]),
+         make("Shape", ["a"], ["t"], start=2, end=3), make("Squeeze", ["t"], ["u"]), make("Div", ["u", "eight"], ["q"]),
+         make("Add", ["q", "minus"], ["k"]), make("Range", ["o", "k", "one"], ["r"]), make("Cast", ["r"], ["f"], to=1),
+         make("Add", ["d", "f"], ["y"])],
+        [((1, 1, "s"), normal)],
+        {"w": np.random.default_rng(4).standard_normal((2, 1, 8)).astype(np.float32),
+         "v": np.random.default_rng(5).standard_normal((2, 2, 3)).astype(np.float32), "eight": np.array(8),
+         "minus": np.array(-1), "o": np.array(0), "one": np.array(1)}, ranges={"s": Range(16, 43)},
+    ),
     "recurrence from a constant state": Case(
         [make("Shape", ["a"], ["t"], start=1, end=2), make("Concat", ["one", "t", "four"], ["u"], axis=0),
          make("ConstantOfShape", ["u"], ["h"]),
