@@ -167,7 +167,9 @@ class Compiled:
     def samples(self, file: PathLike | None = None, count: int = 1) -> Samples:
         """Samples from an ``.npz`` or ``.npy`` file, or ``count`` seeded random ones. Raises ``BAD_INPUT``."""
         if file is None:
-            return random_samples(self.program.tensors, count)
+            samples = random_samples(self.program.tensors, count)
+            most = {each.value: np.full(count, each.bound, np.int64) for each in self.program.free_extents}
+            return replace(samples, inputs=samples.inputs | most)
         arrays = read_arrays(Path(file))
         sides = [self._of_shape(side, arrays) for side in self.program.tensors]
         samples = match_samples(arrays, sides, () if self.program.extents else self.program.outputs)
@@ -252,7 +254,7 @@ def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions 
         model, options.lengths, options.absent, options.dims, options.shapes, options.bounds,
         fixed=lambda flat: with_fixed_inputs(flat, options.fixed, greatest), custom=custom,
     ).model  # fmt: skip
-    imported = import_model(model, options.dims, options.shapes, name, options.bounds, custom)
+    imported = import_model(model, options.dims, options.shapes, name, options.bounds, custom, options.states)
     graph = with_states(imported, options.states)
     graph = integer_interface(graph) if options.integer_io else integer_states(graph)
     return Source(Path(path), options, model, graph)

@@ -29,7 +29,7 @@ class Named(click.ParamType):
 
 
 class NameValue(Named):
-    """The value is an extent, a positive integer, or a range of extents, ``1..8`` or ``..8``."""
+    """The value is an extent, a positive integer, or a range of extents, ``1..8``, ``0..8`` or ``..8``."""
 
     name = "name=value"
     example = " with a positive integer, such as batch=1 or batch=1..8"
@@ -37,7 +37,7 @@ class NameValue(Named):
     def parse(self, text: str) -> Any:
         least, dots, most = text.rpartition("..")
         numbers = [least or "1", most] if dots else [most]
-        if not all(part.isdecimal() and int(part) >= 1 for part in numbers):
+        if not all(part.isdecimal() for part in numbers) or int(most) < 1:
             return None
         if not dots:
             return int(most)

@@ -134,7 +134,10 @@ def _memory(
     program: Program, code: bytes, inputs: Mapping[str, np.ndarray] | None
 ) -> tuple[np.ndarray, dict[int, int]]:
     """Code, pools, inputs, outputs and stack, and the registers at the call."""
-    given = inputs if inputs is not None else next(iter(random_samples(program.tensors, 1)))
+    given = inputs
+    if given is None:
+        most = {extent.value: np.asarray(extent.bound, np.int64) for extent in program.free_extents}
+        given = next(iter(random_samples(program.tensors, 1))) | most
     sample = program.filled(given)
     places, top = [], len(code)
     for item in program.parameters:

@@ -128,6 +128,8 @@ class Counts:
         self._known: dict[str, Polynomial] = {}
         """Of values, by name."""
         self._values: dict[Polynomial, Value] = {}
+        self._holders: dict[str, Polynomial] = {}
+        """What such values hold, by name."""
         self._operations: dict[tuple[str, Polynomial, Polynomial], Polynomial] = {}
         self._quotients: dict[int, tuple[Polynomial, int]] = {}
         """Of atoms that are quotients, rounded down: what is divided, and by what."""
@@ -140,7 +142,8 @@ class Counts:
             return found
         self._atoms.append(_Atom(value, least, most, probed))
         made = Polynomial.of({(len(self._atoms) - 1,): 1})
-        self._known[value.name], self._values[made] = made, value
+        self._known[value.name] = made
+        self._hold(made, value)
         return made
 
     def of(self, value: Value) -> Polynomial | None:
@@ -152,14 +155,23 @@ class Counts:
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Values that are called otherwise now."""
+        for old, new in names.items():
+            held = self._holders.pop(old, None)
+            if held is not None:
+                self._holders[new] = held
+                value = self._values.get(held)
+                if value is not None and value.name == old:
+                    self._values[held] = Value(new, value.type)
+            known = self._known.pop(old, None)
+            if known is not None:
+                self._known[new] = known
+                for atom in (self._atoms[each] for monomial, _ in known.terms for each in monomial):
+                    if atom.value.name == old:
+                        atom.value = Value(new, atom.value.type)
 
-        def renamed(value: Value) -> Value:
-            return Value(names.get(value.name, value.name), value.type)
-
-        for atom in self._atoms:
-            atom.value = renamed(atom.value)
-        self._known = {names.get(name, name): known for name, known in self._known.items()}
-        self._values = {known: renamed(value) for known, value in self._values.items()}
+    def _hold(self, polynomial: Polynomial, value: Value) -> None:
+        self._values[polynomial] = value
+        self._holders[value.name] = polynomial
 
     # ---- numbers
 
@@ -227,7 +239,7 @@ class Counts:
         """The value (i64 without dimensions) that holds it."""
         if polynomial not in self._values:
             made = self._computed(polynomial, loc)
-            self._values[polynomial] = made
+            self._hold(polynomial, made)
             if made.name not in self._builder.constants:
                 self._known[made.name] = polynomial
         return self._values[polynomial]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..ir.extents import Extent
@@ -19,13 +19,14 @@ class Ranged:
     dims: Sequence[tuple[str, int]]
 
 
-def with_pitch(builder: FoldingBuilder, value: Value, ranged: Sequence[Ranged]) -> Value:
-    """An input with the pitch of the bound; the builder knows its extents."""
+def with_pitch(builder: FoldingBuilder, value: Value, ranged: Sequence[Ranged], kept: Collection[str] = ()) -> Value:
+    """An input with the pitch of the bound; the builder knows its extents. Those that are ``kept`` from run to run have
+    it from the start."""
     extents = {axis: each.argument.value for each in ranged for name, axis in each.dims if name == value.name}
     if not extents:
         return value
     builder.extents[value.name] = extents
-    if not _gaps(builder, value):
+    if value.name in kept or not _gaps(builder, value):
         return value
     axes = tuple(sorted(extents))
     row = {"shape": (value.type.size,)}
@@ -38,15 +39,17 @@ def with_pitch(builder: FoldingBuilder, value: Value, ranged: Sequence[Ranged]) 
 
 
 def dense_outputs(
-    builder: FoldingBuilder, outputs: Sequence[tuple[str, Value]], ranged: Sequence[Ranged]
-) -> tuple[list[tuple[str, Value]], list[Extent]]:
+    builder: FoldingBuilder, outputs: Sequence[tuple[str, Value]], ranged: Sequence[Ranged],
+    kept: Collection[str] = (),
+) -> tuple[list[tuple[str, Value]], list[Extent]]:  # fmt: skip
     """The outputs, packed where elements beyond an extent lie between others, and behind them those that hold extents.
+    Those that are ``kept`` from run to run are not packed.
 
     Outputs are given and returned in order, each as the name that it is to have and its value. An output that holds an
     extent is named after the first dimension that has it.
     """
     targets = {target for target, _ in outputs}
-    gaps = [value.name for _, value in outputs if value.name in targets and _gaps(builder, value)]
+    gaps = [value.name for _, value in outputs if value.name in targets - {*kept} and _gaps(builder, value)]
     moved = {name: builder.names.fresh(f"{name}.pitched") for name in gaps}
     builder.rename(0, moved)
     outputs = [(target, Value(moved.get(value.name, value.name), value.type)) for target, value in outputs]
@@ -60,7 +63,7 @@ def dense_outputs(
         name, bound = each.argument.value.name, each.argument.range.most
         names[name, bound], least[name], bounds[name], dims[name] = name, each.argument.range.least, bound, [*each.dims]
     for target, value in outputs:
-        results.append((target, _packed(builder, target, value)))
+        results.append((target, value if target in kept else _packed(builder, target, value)))
         for axis, count in sorted(builder.extents.get(value.name, {}).items()):
             key = count.name, value.shape[axis]
             if key not in names:

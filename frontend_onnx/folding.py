@@ -332,8 +332,10 @@ class FoldingBuilder(GraphBuilder):
             self._note_dequantized(self.nodes[position])
             self.producers.update((value.name, self.nodes[position]) for value in outputs)
         self._regions |= {new: self._regions[old] for old, new in names.items() if old in self._regions}
-        self.over_bounds = {names.get(name, name) for name in self.over_bounds}
-        self.over_bounds |= {new for old, new in names.items() if MARK in old}
+        for old, new in names.items():
+            if old in self.over_bounds or MARK in old:
+                self.over_bounds.discard(old)
+                self.over_bounds.add(new)
         self.counts.rename(names)
         self.numbers.rename(names)
         for old in self.extents.keys() & names.keys():

@@ -44,6 +44,7 @@ def import_model(
     name: str | None = None,
     bounds: Mapping[str, int] | None = None,
     custom: Operators = MappingProxyType({}),
+    states: Mapping[str, str] = MappingProxyType({}),
 ) -> Graph:
     """Imports ``model`` with static shapes.
 
@@ -51,7 +52,9 @@ def import_model(
     the greatest is the graph's, and an input that holds the extent stands first. ``shapes`` fixes whole inputs
     (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most, how many elements a
     Range and how many rows a Loop, by the names of their results. ``custom`` are operators that the user gives, by
-    domain and name; they stand before all others. Inputs and outputs are tensors (:func:`tensor_interface`).
+    domain and name; they stand before all others. ``states`` are inputs that the caller keeps, with the outputs that
+    are their next values: extents leave gaps in them (:func:`with_states` makes states of them). Inputs and outputs are
+    tensors (:func:`tensor_interface`).
     The graph's inputs keep the model's order, names and types, unused ones too, but strings have a last dimension of
     bytes; a value that an ONNX node puts out keeps its ONNX name. Everything wrong with the model or the options
     raises :class:`CcmlError`; all unsupported operators are reported at once.
@@ -62,20 +65,22 @@ def import_model(
     if not ranges:
         walk = _Walk(model, fixed, shapes or {}, bounds or {}, custom)
         walk.check()
-        results, extents = dense_outputs(walk.builder, string_outputs(walk.builder, walk.outputs), ())
+        results, extents = dense_outputs(
+            walk.builder, string_outputs(walk.builder, walk.outputs), (), tuple(states.values())
+        )
         return finish(walk.builder, name or model.graph.name or "model", walk.inputs, results, extents)
     taken = {value.name for value in model.graph.input}
     check_ranges(ranges, taken)
     arguments = Argument.all_of(ranges)
     probing = fixed | {a.value.name: a.probed for a in arguments}
-    probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments)
+    probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments, kept=states)
     probe = Probe(dict(named_nodes(probed.builder.nodes)), probed.builder.constants, probed.builder.extents)
     greatest = fixed | {a.value.name: a.range.most for a in arguments}
-    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, arguments)
+    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, arguments, states)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
     strings = string_outputs(walk.builder, walk.outputs)
-    results, extents = dense_outputs(walk.builder, strings, walk.ranged)
+    results, extents = dense_outputs(walk.builder, strings, walk.ranged, tuple(states.values()))
     inputs = [*(argument.value for argument in arguments), *walk.inputs]
     return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
 
@@ -116,7 +121,7 @@ class _Walk:
     def __init__(
         self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
         bounds: Mapping[str, int], custom: Operators, probe: Probe | None = None,
-        arguments: Sequence[Argument] = (),
+        arguments: Sequence[Argument] = (), kept: Collection[str] = (),
     ) -> None:  # fmt: skip
         stored = {tensor.name for tensor in model.graph.initializer}
         free = [value for value in model.graph.input if value.name not in stored]
@@ -148,7 +153,7 @@ class _Walk:
             if not type_.size:
                 empty = np.empty(type_.shape, type_.dtype.numpy)
                 value = self.builder.typed_constant(empty, type_, f"{value.name}.empty")
-            value = with_pitch(self.builder, value, self.ranged)
+            value = with_pitch(self.builder, value, self.ranged, kept)
             walker.bind(scope, onnx_name, input_strings(self.builder, value) if type_.dtype is DType.CHAR else value)
         scope.declare(model.graph.node, lambda: model_extents(model, types, described(self.builder, scope.values)))
         output_names = {value.name: self.builder.names.fresh(value.name) for value in model.graph.output}

@@ -5,7 +5,7 @@ depend on extents as values that a run computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .probe import MARK
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
 
+T = TypeVar("T")
 Numbers = tuple[Polynomial, ...]
 Attrs = Mapping[str, AttrValue]
 
@@ -75,13 +76,14 @@ class ShapeNumbers:
         return value.name in self._made or (known is not None and any(each.number is None for each in known))
 
     def rename(self, names: Mapping[str, str]) -> None:
-        self._lists = {names.get(name, name): known for name, known in self._lists.items()}
-        self._made = {names.get(name, name): made for name, made in self._made.items()}
-        self._folded = {names.get(name, name): made for name, made in self._folded.items()}
-        self._in_run = {
-            names.get(name, name): Value(names.get(value.name, value.name), value.type)
-            for name, value in self._in_run.items()
-        }
+        _rename(self._lists, names)
+        _rename(self._made, names)
+        _rename(self._folded, names)
+        _rename(self._in_run, names)
+        if any(value.name in names for value in self._in_run.values()):
+            self._in_run = {
+                name: Value(names.get(value.name, value.name), value.type) for name, value in self._in_run.items()
+            }
 
     def forget(self) -> None:
         """Forgets the values of runs: nodes that made them may be gone."""
@@ -215,6 +217,12 @@ class ShapeNumbers:
 
     def _emit(self, op: str, operands: Sequence[Value], attrs: Attrs, loc: str) -> Value:
         return self._builder.emit_whole(op, operands, attrs, loc=loc, names=[f"{loc}{MARK}"])[0]
+
+
+def _rename(known: dict[str, T], names: Mapping[str, str]) -> None:
+    for old, new in names.items():
+        if old in known:
+            known[new] = known.pop(old)
 
 
 # ---------------------------------------------------------------- rules

@@ -80,9 +80,9 @@ def dense_shape(
 def cropped(
     extents: Sequence[Extent], arrays: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray] = MappingProxyType({})
 ) -> dict[str, np.ndarray]:
-    """Outputs in the shapes that they have in a run, without the values of extents, and bytes of strings as strings;
-    ``given`` are the inputs."""
-    counts = {extent.value for extent in extents}
+    """Outputs in the shapes that they have in a run, and bytes of strings as strings; ``given`` are the inputs. Values
+    of extents are left out, but for those of states, which no shape tells."""
+    counts = {extent.value for extent in extents if extent.dims}
     found = {}
     for name, array in arrays.items():
         if name not in counts:

@@ -305,9 +305,16 @@ class Program:
 
     @property
     def tensors(self) -> tuple[Interface, ...]:
-        """The inputs but for those that hold extents, which the shapes of the others tell."""
-        counts = {extent.value for extent in self.extents}
-        return tuple(side for side in self.inputs if side.name not in counts)
+        """The inputs but for those that hold extents which the shapes of others tell."""
+        given = {side.name for side in self.inputs}
+        told = {extent.value for extent in self.extents if any(name in given for name, _ in extent.dims)}
+        return tuple(side for side in self.inputs if side.name not in told)
+
+    @property
+    def free_extents(self) -> tuple[Extent, ...]:
+        """Those that are inputs of which no other input tells them: extents of states."""
+        sides = {side.name for side in self.tensors}
+        return tuple(extent for extent in self.extents if extent.value in sides)
 
     def filled(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All inputs, with memory for the greatest extents (``extents.filled``) and strings as bytes."""

@@ -49,7 +49,8 @@ class Feedback:
     and taken from the outputs."""
 
     def __init__(self, states: Sequence[State], types: Mapping[str, TensorType]) -> None:
-        """``types`` are those of the inputs; each sequence begins with the initial values."""
+        """``types`` are those of the inputs, at the extents that a sequence begins with; it does with the initial
+        values."""
         self.states = states
         self.values = {state.input: initial_value(state, types[state.input]) for state in states}
 

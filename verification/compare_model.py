@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..driver import Compiled
+from ..driver import Compiled, Range, Source
 from ..errors import CcmlError, ErrorCode
+from ..frontend_onnx import extents_of_states, named_dimensions
 from ..ir.graph import Graph, Node
 from ..ir.states import Feedback
 from ..ir.types import DType
@@ -111,19 +112,23 @@ def compare(
     Quantized integers may be a step beside the reference's in one element, or one of a thousand: it sums in float32, by
     which what is half way between two integers may come to lie on either side.
     """
-    results = _results(compiled, samples, backend, compiler, emulated=host is not None)
-    on_host = None if host is None else ObservedModel(host)
     comparison = _Comparison.of(compiled, tolerance, next(iter(samples)))
-    for number, (inputs, found) in enumerate(zip(samples, results, strict=True)):
+    if comparison.counted and host is not None:
+        reason = "states with extents of a run are compared on this machine only"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="leave --target out, or fix them with --dim NAME=N")
+    results = _results(compiled, map(comparison.step, samples), backend, compiler, emulated=host is not None)
+    on_host = None if host is None else ObservedModel(host)
+    for number, (inputs, found) in enumerate(zip(map(comparison.step, samples), results, strict=True)):
         done = {"share": (number + 1) / samples.count}
         log.info("comparing sample %d of %d", number + 1, samples.count, extra=done)
         expected = {name: array[number] for name, array in samples.expected.items()}
         comparison.add(inputs, found, expected, {} if on_host is None else on_host.run(inputs))
-    layers, outputs = comparison.layers() if backend == JIT else (), comparison.outputs()
+    inside = backend == JIT and not comparison.counted  # what lies beyond the extents of a growing state is arbitrary
+    layers, outputs = comparison.layers() if inside else (), comparison.outputs()
     first = next((row for row in (*layers, *outputs) if not row.ok), None)
     unchecked = tuple(dict.fromkeys(r.tensor for r in outputs if not r.difference.compared and 0 not in r.shape))
     stage = None
-    if first is not None and comparison.failing is not None:
+    if first is not None and comparison.failing is not None and not comparison.counted:
         stage = first_wrong_stage(stages, comparison.failing, comparison.reference, tolerance)
     return Verification(
         ok=first is None and not unchecked,
@@ -141,7 +146,7 @@ def compare(
 
 
 def _results(
-    compiled: Compiled, samples: Samples, backend: str, compiler: str | None, emulated: bool
+    compiled: Compiled, samples: Iterable[Arrays], backend: str, compiler: str | None, emulated: bool
 ) -> Iterator[Arrays]:
     """What the compiled model makes of each sample; where it has states, of one sequence."""
     if emulated and compiled.program.states:
@@ -168,6 +173,19 @@ def first_wrong_stage(stages: Stages, inputs: Arrays, reference: Reference, tole
     return CODE_GENERATION
 
 
+def _begin(
+    source: Source, name: str, shape: tuple[int, ...], axes: Mapping[int, tuple[str, Range]],
+    sizes: Mapping[str, tuple[int, ...]],
+) -> tuple[int, ...]:  # fmt: skip
+    """The shape with which a sequence begins: the least extents that a state may have, but for those of inputs."""
+    given = {
+        dim: sizes[value.name][at[0]]
+        for value in source.model.graph.input if value.name in sizes
+        for dim, at in named_dimensions(value).items()
+    }  # fmt: skip
+    return tuple(given.get(axes[n][0], axes[n][1].least) if n in axes else size for n, size in enumerate(shape))
+
+
 @dataclass
 class _Worst:
     """The worst differences of a tensor over the samples: from the reference and from the optimized graph.
@@ -192,6 +210,8 @@ class _Comparison:
     reference: Reference
     states: Feedback
     own_states: Feedback
+    counted: Mapping[str, tuple[str, int]]
+    """By the name of an argument that holds the extent of a state: the state and the dimension that has it."""
     failing: Arrays | None = None
     _layers: dict[str, _Worst] = field(default_factory=dict)
     _outputs: dict[tuple[str, str], Difference] = field(default_factory=dict)
@@ -201,13 +221,33 @@ class _Comparison:
         """``first`` are the inputs of the first sample."""
         graph = compiled.source.graph
         types = {value.name: value.type for value in graph.inputs}
-        states, own_states = (Feedback(graph.states, types) for _ in range(2))
+        kept = [state.input for state in graph.states]
+        counted = extents_of_states(compiled.source.model, compiled.source.options.dims, kept)
+        free = {extent.value for extent in compiled.program.free_extents}
+        first = {name: array for name, array in first.items() if name not in free}
+        sizes = {name: array.shape for name, array in first.items()}
+        begin = {
+            name: types[name].with_shape(_begin(compiled.source, name, types[name].shape, axes, sizes))
+            for name, axes in counted.items()
+        }
+        states = Feedback(graph.states, types | begin)
         reference = find_reference(compiled.source, states.with_states(first))
-        return cls(compiled, tolerance, reference, states, own_states)
+        if any(counted.values()) and reference.evaluator is None:
+            reason = "onnx's reference cannot run the model, and its import is no reference for states with extents"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="fix the extents with --dim NAME=N")
+        told = {
+            name: (state, axis) for state, axes in counted.items() for axis, (name, _) in axes.items() if name in free
+        }
+        return cls(compiled, tolerance, reference, states, Feedback(graph.states, types), told)
+
+    def step(self, inputs: Arrays) -> Arrays:
+        """The inputs of the next run, with the extents that the reference's states have by now."""
+        counts = {name: self.states.values[state].shape[axis] for name, (state, axis) in self.counted.items()}
+        return {**inputs, **{name: np.asarray(count, np.int64) for name, count in counts.items()}}
 
     def add(self, inputs: Arrays, found: Arrays, expected: Arrays, host: Arrays) -> None:
         filled = self.compiled.program.filled(inputs)
-        inputs = self.states.with_states(inputs)
+        inputs = self.states.with_states({name: a for name, a in inputs.items() if name not in self.counted})
         wanted = self.reference.values(inputs)
         self.states.take(wanted)
         whole = {**inputs, **filled}
@@ -231,10 +271,16 @@ class _Comparison:
             for kind, arrays in ((self.reference.kind, wanted), ("expected", expected), (HOST, host)):
                 if output.name in arrays and output.name in found:
                     key = output.name, kind
-                    apart = difference(found[output.name], arrays[output.name])
+                    apart = difference(self._within(output.name, found, arrays), arrays[output.name])
                     self._outputs[key] = apart.worse(self._outputs.get(key))
         if self.failing is None and not all(row.ok for row in (*self.layers(), *self.outputs())):
             self.failing = inputs
+
+    def _within(self, name: str, found: Arrays, wanted: Arrays) -> np.ndarray:
+        """What was found of an output; of a state with room for more, the elements that it has by now."""
+        array, shape = found[name], wanted[name].shape
+        kept = name in {state.output for state in self.compiled.source.graph.states}
+        return array[tuple(map(slice, shape))] if kept and array.ndim == len(shape) else array
 
     def outputs(self) -> tuple[Row, ...]:
         types = {value.name: value.type for value in self.compiled.optimized.outputs}
