@@ -65,7 +65,9 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
     _check_forms(site, *forms)
     found, strings = branches_of_bytes(walker.builder, found, site.loc)
     outputs_of = names_in_form(forms[0], site.node.output)
-    found = same_ranks(walker.builder, found, outputs_of, site.loc)
+    plain = list(forms[0]) == tensors_of(forms[0])  # outputs are tensors, one for each result
+    said = site.declared if plain else lambda position: None
+    found, doubts = same_ranks(walker.builder, found, said, outputs_of, site.loc)
     found, extents = counted_branches(walker.builder, found, site.loc)
     then, orelse = (results or [] for _, results in found)
     outputs_of += [f"{site.loc}{MARK}"] * (len(then) - len(outputs_of))
@@ -88,6 +90,7 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
         if n in outputs:
             counts = {axis: results[count] if isinstance(count, int) else count for axis, count in each.items()}
             walker.builder.extents[results[n].name] = counts
+    walker.builder.doubts |= {results[n].name: doubt for n, doubt in doubts.items()}
     for n in strings:
         results[n] = strings_of_bytes(walker.builder, results[n], site.loc)
     return in_form(forms[0], results)

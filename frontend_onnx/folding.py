@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice, repeat
 
 import numpy as np
@@ -45,6 +46,24 @@ LARGE_BYTES = 1024
 """Results of constants of at least so many bytes are computed once for equal nodes, and only where there is room."""
 
 
+@dataclass
+class Doubt:
+    """Whether a result of an If has the dimensions of 1 that one of its branches makes more than the other; ``text``
+    shows both types. It is ``settled`` when something that reads it would be invalid if it had them."""
+
+    text: str
+    loc: str
+    read: bool = False
+    settled: bool = False
+
+    def check(self) -> None:
+        """Raises ``UNSUPPORTED_FEATURE`` where nothing has told which is meant."""
+        if self.read and not self.settled:
+            hint = "declare the shape of that output in the model (value_info), or give both branches the same rank"
+            reason = f"If: branches make {self.text}, and what follows allows both"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=self.loc, hint=hint)
+
+
 class FoldingBuilder(GraphBuilder):
     """Emits nodes, or their results as constants where all operands are constants.
 
@@ -73,6 +92,8 @@ class FoldingBuilder(GraphBuilder):
             self.counts.atom(argument.value, most, argument.range.least, argument.probed)
         self.most: Mapping[str, int] = {}
         """How many elements a Range and how many rows a Loop have at most, by the name of the result in the model."""
+        self.doubts: dict[str, tuple[Doubt, tuple[int, ...]]] = {}
+        """Of values that would have another shape if a result of an If had other dimensions: that shape."""
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
         self.over_bounds: set[str] = set()
@@ -350,6 +371,8 @@ class FoldingBuilder(GraphBuilder):
                 self.constants[new] = self.constants.pop(old)
             if old in self.strings:
                 self.strings[new] = self.strings.pop(old)
+            if old in self.doubts:
+                self.doubts[new] = self.doubts.pop(old)
         if any(table.rows.name in names for table in self.strings.values()):
             self.strings = {
                 name: StringTable(Value(names.get(table.rows.name, table.rows.name), table.rows.type), table.whole)

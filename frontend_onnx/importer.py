@@ -26,7 +26,7 @@ from .functions import model_functions
 from .gradients import without_gradients
 from .interface import TensorInterface, only_tensors, with_tensor_inputs, with_tensor_outputs
 from .probe import MARK, Argument, Probe, named_nodes
-from .scope import Bound, Scope, TensorList
+from .scope import Bound, Scope, TensorList, parts
 from .string_tables import described, input_strings, string_outputs
 from .text_check import check_text
 from .versions import opset_imports
@@ -167,6 +167,10 @@ class _Walk:
                 raise self._decided_by_inputs(problem) from problem
             raise
         results = [(name, target, walker.read(scope, name, name)) for name, target in output_names.items()]
+        read = {part.name for _, _, result in results for part in parts(result)}
+        for name, (doubt, _) in self.builder.doubts.items():
+            doubt.read |= name in read
+            doubt.check()
         self.results = [(name, target, self._in_run(value, target)) for name, target, value in results]
 
     def _in_run(self, result: Bound, target: str) -> Bound:

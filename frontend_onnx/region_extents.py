@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..ir.graph import AttrValue, Node, Value
 from .counts import Polynomial
-from .folding import FoldingBuilder
+from .declared import Extents
+from .folding import Doubt, FoldingBuilder
 from .probe import MARK
 
 log = logging.getLogger(__name__)
@@ -50,17 +51,29 @@ def counted_branches(
     return made, extents
 
 
-def same_ranks(builder: FoldingBuilder, branches: Sequence[Branch], names: Sequence[str], loc: str) -> list[Branch]:
-    """Branches whose results have the same ranks where they have the same elements: dimensions of 1 that only one
-    branch has are left out. Exporters write such branches by mistake; a warning says so."""
-    values = [list(results or []) for _, results in branches]
+def same_ranks(
+    builder: FoldingBuilder, branches: Sequence[Branch], declared: Callable[[int], Extents | None],
+    names: Sequence[str], loc: str,
+) -> tuple[list[Branch], dict[int, tuple[Doubt, tuple[int, ...]]]]:  # fmt: skip
+    """Branches whose results have the same ranks where they have the same elements, and one has dimensions of 1 that
+    the other lacks: exporters write such branches by mistake. The model's declaration says which rank is meant. Without
+    one it is the lower, and the other is in doubt: something that reads the result has to be invalid with it."""
+    values, doubts = [list(results or []) for _, results in branches], dict[int, tuple[Doubt, tuple[int, ...]]]()
     for n, each in enumerate(zip(*values)):
         cores = {tuple(extent for extent in value.shape if extent != 1) for value in each}
         if len({len(value.shape) for value in each}) == 1 or len(cores) > 1:
             continue
-        shape = min((value.shape for value in each), key=len)
-        text = " or ".join(str(value.type) for value in each)
-        log.warning("%s: branches make %s %s; it is taken as %s", loc, names[n], text, list(shape))
+        known = declared(n)
+        ranks = {len(value.shape): value.shape for value in each}
+        if known is not None and len(known) not in ranks:
+            continue
+        shape, other = ranks[min(ranks)], ranks[max(ranks)]
+        text = f"{names[n]} {' or '.join(str(value.type) for value in each)}"
+        if known is not None:
+            shape = ranks[len(known)]
+        else:
+            doubts[n] = Doubt(text, loc), other
+        log.warning("%s: branches make %s; it is taken as %s", loc, text, list(shape))
         for position, value in enumerate(each):
             if value.shape != shape:
                 builder.enter(branches[position][0])
@@ -69,7 +82,7 @@ def same_ranks(builder: FoldingBuilder, branches: Sequence[Branch], names: Seque
                 finally:
                     branches = [*branches]
                     branches[position] = builder.leave(), branches[position][1]
-    return [(nodes, found) for (nodes, _), found in zip(branches, values)]
+    return [(nodes, found) for (nodes, _), found in zip(branches, values)], doubts
 
 
 def _extent(builder: FoldingBuilder, value: Value, axis: int, loc: str) -> Polynomial:

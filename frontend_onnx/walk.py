@@ -14,7 +14,7 @@ from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
 from .contrib import contrib_function, has_contrib
 from .custom import CustomNodes
-from .folding import FoldingBuilder
+from .folding import Doubt, FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .narrow_operands import computed_operands, narrow_results
 from .nested import branch, call, loop, scan, sequence_map
@@ -121,6 +121,8 @@ class Walker:
                 self._note_unsupported(node, loc, scope)
             else:
                 outputs = self._import(node, operands, loc, scope)
+            if outputs is not None and self.builder.doubts:
+                self._settle_ranks(node, operands, outputs, loc, scope)
         except CcmlError as problem:
             if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or isinstance(problem, LimitError):
                 raise
@@ -169,6 +171,43 @@ class Walker:
         if derived is not plain and results is not None:
             check_results(derived, results)
         return results if results is None else moved.results(context, schema, results)
+
+    def _settle_ranks(
+        self, node: onnx.NodeProto, operands: Sequence[Bound], outputs: Results, loc: str, scope: Scope
+    ) -> None:  # fmt: skip
+        """Tries the node with operands of the shapes that are in doubt. Where that is invalid, they cannot have them;
+        else results are in doubt that have other shapes then."""
+        doubts = self.builder.doubts
+        for doubt in {id(doubts[v.name][0]): doubts[v.name][0] for v in operands
+                      if isinstance(v, Value) and v.name in doubts}.values():  # fmt: skip
+            doubt.read = True
+            if doubt.settled:
+                continue
+            back, names = self.mark(), dict(scope.names)
+            made: Results | None = None
+            try:
+                made = self._import(node, [self._doubtful(value, doubt, loc) for value in operands], loc, scope)
+            except CcmlError as problem:
+                doubt.settled = problem.kind is ErrorCode.INVALID_MODEL
+            finally:
+                back()
+                scope.names = names
+            for value, other in zip(outputs, made or ()):
+                if isinstance(value, Value) and isinstance(other, Value) and value.shape != other.shape:
+                    doubts[value.name] = doubt, other.shape
+
+    def _doubtful(self, operand: Bound, doubt: Doubt, loc: str) -> Bound:
+        """A value of a run in the shape that an operand would have; what is in it does not matter."""
+        if not isinstance(operand, Value) or operand.name not in self.builder.doubts or not operand.type.size:
+            return operand
+        own, shape = self.builder.doubts[operand.name]
+        if own is not doubt:
+            return operand
+        rank = len(operand.shape)
+        one = {"starts": (0,) * rank, "steps": (1,) * rank, "sizes": (1,) * rank}
+        (first,) = self.builder.emit_whole("slice", [operand], one, loc=loc)
+        (scalar,) = self.builder.emit_whole("reshape", [first], {"shape": ()}, loc=loc)
+        return self.builder.emit_whole("expand", [scalar], {"shape": shape}, loc=loc)[0]
 
     def _tables_in_run(self, operands: Sequence[Bound], loc: str) -> tuple[Value | None, ...]:
         """The tensors among operands. Beside values of a run, tables of constants that depend on extents are such, too;

@@ -90,14 +90,43 @@ def test_branches_of_different_ranks_are_refused() -> None:
     assert "make y f32[2] or f32[2,3]" in error.reason and error.hint is not None and "--dim" in error.hint
 
 
-def test_a_dimension_of_1_that_one_branch_has(caplog: pytest.LogCaptureFixture) -> None:
-    """Neither form is the other's; the elements are the same."""
+def _one_apart(*more: onnx.NodeProto, output: str = "y") -> onnx.ModelProto:
+    """Branches make y[2,1,3] or y[2,3]; then other nodes."""
     apart = [N("Unsqueeze", ["x", "axes"], ["t"])]
     node = choice("c", ["y"], body(apart, ["t"]), body([N("Neg", ["x"], ["e"])], ["e"]))
     inputs = [value("x", [2, 3]), value("c", [], BOOL)]
-    graph = checked_import(model([node], inputs, ["y"], {"axes": np.array([1])}))
-    assert graph.outputs[0].shape == (2, 3)
-    assert "branches make y f32[2,1,3] or f32[2,3]; it is taken as [2, 3]" in caplog.text
+    constants = {"axes": np.array([1]), "w": np.ones((2, 3), np.float32)}
+    return model([node, *more], inputs, [output], constants)
+
+
+@pytest.mark.parametrize("more", [[], [N("Neg", ["y"], ["z"])], [N("Add", ["y", "w"], ["z"])]])
+def test_a_dimension_of_1_that_one_branch_has_and_nothing_settles(more: list[onnx.NodeProto]) -> None:
+    """An output that nobody declares, and operators that take any rank."""
+    error = refused(_one_apart(*more, output=more[-1].output[0] if more else "y"))
+    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and error.loc == "choice"
+    assert "branches make y f32[2,1,3] or f32[2,3], and what follows allows both" in error.reason
+    assert error.hint is not None and "value_info" in error.hint
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 1, 3)])
+def test_a_declared_rank_settles_a_dimension_of_1(shape: tuple[int, ...], caplog: pytest.LogCaptureFixture) -> None:
+    proto = _one_apart(N("Neg", ["y"], ["z"]), output="z")
+    proto.graph.value_info.append(value("y", shape))
+    graph = checked_import(proto)
+    assert graph.outputs[0].shape == shape
+    assert f"branches make y f32[2,1,3] or f32[2,3]; it is taken as {list(shape)}" in caplog.text
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for c, sign in ((True, -1), (False, 1)):
+        np.testing.assert_array_equal(compiled.run({"x": x, "c": np.array(c)})["z"], (sign * x).reshape(shape))
+
+
+def test_what_reads_it_settles_a_dimension_of_1(caplog: pytest.LogCaptureFixture) -> None:
+    """GatherElements takes indices of the rank of its data, so that only one rank is possible."""
+    indices, taken = N("Cast", ["w"], ["i"], to=I64), N("GatherElements", ["s", "i"], ["z"])
+    graph = checked_import(_one_apart(N("Abs", ["y"], ["a"]), N("Add", ["a", "w"], ["s"]), indices, taken, output="z"))
+    assert graph.outputs[0].shape == (2, 3) and "it is taken as [2, 3]" in caplog.text
+    assert graph.outputs[0].name == "z"
 
 
 def test_branches_of_different_types_are_invalid() -> None:
