@@ -155,6 +155,8 @@ class Counts:
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Values that are called otherwise now."""
+        if not self._holders:
+            return
         for old, new in names.items():
             held = self._holders.pop(old, None)
             if held is not None:

@@ -130,6 +130,8 @@ class FoldingBuilder(GraphBuilder):
         """``emit_whole`` where no operand has extents. Raises ``UNSUPPORTED_FEATURE`` where an operator looks at what
         lies beyond an extent."""
         operands = tuple(inputs)
+        if not self.extents and not self.ranged and self.numbers.is_empty and op not in COUNTED:
+            return self.emit_whole(op, operands, attrs, loc=loc, names=names)
         if any(value is not None and value.name not in self.constants for value in operands):
             operands = tuple(None if value is None else self.numbers.in_run(value, loc) for value in operands)
         else:
@@ -276,7 +278,8 @@ class FoldingBuilder(GraphBuilder):
                 values = self._folded(op, operands, attributes, types, stems, work)
                 self.numbers.follow(op, operands, attributes, values, loc)
                 return values
-        decided = None if MARK in stems[0] else self.numbers.decided(op, operands, attributes, types, loc)
+        plain = self.numbers.is_empty or MARK in stems[0]
+        decided = None if plain else self.numbers.decided(op, operands, attributes, types, loc)
         if decided is not None:
             return (self.typed_constant(decided, types[0], stems[0]),)
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
@@ -361,7 +364,7 @@ class FoldingBuilder(GraphBuilder):
         self.numbers.rename(names)
         for old in self.extents.keys() & names.keys():
             self.extents[names[old]] = self.extents.pop(old)
-        if any(count.name in names for count in self._counts()):
+        if self.extents and any(count.name in names for count in self._counts()):
             self.extents = {
                 name: {axis: Value(names.get(count.name, count.name), count.type) for axis, count in extents.items()}
                 for name, extents in self.extents.items()
@@ -373,7 +376,7 @@ class FoldingBuilder(GraphBuilder):
                 self.strings[new] = self.strings.pop(old)
             if old in self.doubts:
                 self.doubts[new] = self.doubts.pop(old)
-        if any(table.rows.name in names for table in self.strings.values()):
+        if self.strings and any(table.rows.name in names for table in self.strings.values()):
             self.strings = {
                 name: StringTable(Value(names.get(table.rows.name, table.rows.name), table.rows.type), table.whole)
                 for name, table in self.strings.items()

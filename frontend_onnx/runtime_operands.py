@@ -53,7 +53,7 @@ def counted_operands(ctx: NodeContext) -> NodeContext:
             bounded = inputs[position]
             assert bounded is not None
             builder.numbers.note(bounded, known)
-    return replace(ctx, inputs=tuple(inputs))
+    return ctx if tuple(inputs) == ctx.inputs else replace(ctx, inputs=tuple(inputs))
 
 
 def check_results(ctx: NodeContext, results: Sequence[object]) -> None:

@@ -45,8 +45,14 @@ class ShapeNumbers:
         self._in_run: dict[str, Value] = {}
 
     def note(self, value: Value, numbers: Sequence[Polynomial]) -> None:
-        """Says what a value is."""
-        self._lists[value.name] = tuple(numbers)
+        """Says what a value is. Of constants whose numbers are such, nothing has to be said."""
+        if value.name not in self._builder.constants or any(each.number is None for each in numbers):
+            self._lists[value.name] = tuple(numbers)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing depends on extents so far, as in models of static shapes."""
+        return not self._lists and not self._made
 
     def of(self, value: Value | None) -> Numbers | None:
         """The numbers of a value; ``None`` where something else is in it."""
@@ -76,6 +82,8 @@ class ShapeNumbers:
         return value.name in self._made or (known is not None and any(each.number is None for each in known))
 
     def rename(self, names: Mapping[str, str]) -> None:
+        if self.is_empty and not self._folded:
+            return
         _rename(self._lists, names)
         _rename(self._made, names)
         _rename(self._folded, names)
