@@ -146,7 +146,7 @@ def _check_types(text: str, source: str, target: str, old: TensorType, new: Tens
         reason = f"{text}: the input {source} is {old}, the output {target} is {new}"
         hint = "a state keeps its type and shape; --shape and --dim fix open dimensions"
         if old.dtype is new.dtype and len(old.shape) == len(new.shape):
-            hint += "; a cache that grows needs a range for its length, --dim NAME=0..N (docs/state.md)"
+            hint += "; a cache that grows with each run needs a range, --dim NAME=0..N (docs/state.md)"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=hint)
     if not old.size:
         raise CcmlError(ErrorCode.BAD_OPTION, f"{text}: {old} has no elements, so there is nothing to keep")
