@@ -73,6 +73,8 @@ def stream(
     if prod(buffer.shape) * buffer.dtype.size < lines.fewest:
         return None
     step = coefficient(_flat(loads[0]), k[-1])
+    if step is None:
+        return None
     first, *others = (_without(_flat(load), k) for load in loads[:: max(1, lines.size // (lanes * buffer.dtype.size))])
     starts = tuple(place + part * step for part in range(parts) for place in (first, *others))
     moving = [number for number, axis in enumerate(around) if occurs(axis.var, first)]
