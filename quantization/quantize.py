@@ -41,6 +41,8 @@ COMPARED_SAMPLES = 64
 """Samples of the calibration on which models with other widths of tensors are compared."""
 _COMPARED_WORK = 1 << 26
 """Of an evaluation of the models that are compared, at most."""
+_WORTHWHILE = 1.0
+"""Decibels by which 16 bits for some tensors have to be nearer than bytes alone, which take less time and flash."""
 
 WEIGHTS_WORTH = 0.5
 """In dB, what weights of 16 bits in recurrent layers win at least where they are taken."""
@@ -152,7 +154,7 @@ def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
     plain = quantizer.write(parts, quantizer.encodings(parts), wide.tuned)
     wanted = evaluate_samples(quantizer.graph, judged)
     nearness = [_least_sqnr(evaluate_samples(each, judged), wanted) for each in (plain, wide.graph)]
-    return (wider, wide) if nearness[1] > nearness[0] else (quantizer, quantizer.quantize())
+    return (wider, wide) if nearness[1] > nearness[0] + _WORTHWHILE else (quantizer, quantizer.quantize())
 
 
 def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantizer, Quantized]:

@@ -53,7 +53,7 @@ HEADROOM = 2.0
 """By how much the 16 bits of what recurrent layers read reach beyond what was observed: a bit of 16 is little beside
 the noise of weights, while a value that saturates is wrong in all steps that follow."""
 
-_CLEAR = 2.0
+_CLEAR = 4.0
 """Decibels of difference between widths of tensors that need no comparison of tuned models."""
 
 _TUNING_WORK = 1 << 33
@@ -145,7 +145,7 @@ class Quantizer:
             encode = {head: partial(self._encode, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
             result = replace(self, methods={name: chosen.methods[head] for name, head in parts.stored.items()})
-            noise = chosen.noise
+            noise = chosen.quiet
         return result._with_widths(parts, trials, noise) if widths else result
 
     def _with_widths(self, parts: Partition, trials: Trials, known: Mapping[str, float]) -> Quantizer:

@@ -137,10 +137,10 @@ class Trials:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method for each group, and the noise that each makes alone, with ranges for samples that are not in them."""
+    """The method for each group, and the noise of those that make so little that no other method was tried."""
 
     methods: dict[str, Method]
-    noise: dict[str, float]
+    quiet: dict[str, float]
 
 
 Folded = Mapping[str, Sequence[Encoding]]
@@ -157,17 +157,16 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}
     heard = [name for name in groups if noise[name] > _LEAST_SHARE * sum(noise.values())]
     first = {name: _Tried.first(trials, name, encodings[name]) for name in heard}
-    noise |= {name: tried.noise for name, tried in first.items()}
+    quiet = {name: each for name, each in noise.items() if name not in first}
     methods, others = dict.fromkeys(groups, common), {}
-    alone = dict(noise)
     for place, name in enumerate(heard):
         log.info("trying ranges of %s", name, extra={"share": place / len(heard)})
         better = first[name].better(groups[name], folds[name])
         if better is not None:
-            methods[name], others[name], noise[name] = better
+            methods[name], others[name] = better
     if others and trials.probe.mean(trials.noises({**encodings, **others}, limit=together)) >= together:
-        return Chosen(dict.fromkeys(groups, common), alone)
-    return Chosen(methods, noise)
+        methods = dict.fromkeys(groups, common)
+    return Chosen(methods, quiet)
 
 
 def _common(
@@ -207,8 +206,8 @@ class _Tried:
         order = np.argsort(-(noises / trials.probe.power[:, np.newaxis]).sum(axis=0), kind="stable")
         return _Tried(trials, name, encodings, trials.probe.mean(noises), order.tolist())
 
-    def better(self, group: Group, folds: Sequence[TensorStats]) -> tuple[Method, Sequence[Encoding], float] | None:
-        """Another method that is far better, what it gives for each fold, and its noise."""
+    def better(self, group: Group, folds: Sequence[TensorStats]) -> tuple[Method, Sequence[Encoding]] | None:
+        """Another method that is far better, and what it gives for each fold."""
         best, known = None, [self.encodings]
         least = self.noise * _PREFERENCE
         for method in SINGLE:
@@ -217,7 +216,7 @@ class _Tried:
                 known.append(encodings)
                 noise = self.trials.probe.mean(self.trials.noises({self.name: encodings}, self.order, least))
                 if noise < least:
-                    best, least = (method, encodings, noise), noise
+                    best, least = (method, encodings), noise
         return best
 
 
