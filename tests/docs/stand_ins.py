@@ -76,9 +76,36 @@ def _others(folder: Path, rng: np.random.Generator) -> None:
     ranges = [helper.make_node("Range", ["zero", f"{name}_end", "one"], [name]) for name in names]
     ends, counted = [(f"{name}_end", T.INT64, []) for name in names], [(name, T.INT64, [None]) for name in names]
     _save(folder / "decoder.onnx", ranges, ends, counted, {"zero": np.array(0), "one": np.array(1)})
+    _cached_attention(folder, rng)
     _save(folder / "forest.onnx", [_stump()], [("x", T.FLOAT, [1, 2])], [("y", T.FLOAT, [1, 1])], {})
     (folder / "kws.tflite").write_bytes(_dense_lite(rng))
     (folder / "keyword.tflite").write_bytes(_state_lite(rng))
+
+
+def _cached_attention(folder: Path, rng: np.random.Generator) -> None:
+    """``gpt.onnx``: a layer of attention that appends its keys and values to those of the tokens before."""
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"])]
+    for name in "kv":
+        nodes += [
+            helper.make_node("Reshape", ["rows", "heads"], [f"{name}_rows"]),
+            helper.make_node("Transpose", [f"{name}_rows"], [f"new_{name}"], perm=[0, 2, 1, 3]),
+            helper.make_node("Concat", [f"past_{name}", f"new_{name}"], [f"present_{name}"], axis=2),
+        ]
+    nodes += [
+        helper.make_node("Transpose", ["present_k"], ["columns"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["new_k", "columns"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["shares"]),
+        helper.make_node("MatMul", ["shares", "present_v"], ["mixed"]),
+        helper.make_node("Transpose", ["mixed"], ["by_tokens"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["by_tokens", "flat"], ["states"]),
+        helper.make_node("MatMul", ["states", "w"], ["logits"]),
+    ]
+    past = [(f"past_{name}", T.FLOAT, [1, 4, "past", 16]) for name in "kv"]
+    present = [(f"present_{name}", T.FLOAT, [1, 4, None, 16]) for name in "kv"]
+    constants = {"table": _normal(rng, 32, 64), "w": _normal(rng, 64, 32), "heads": np.array([0, 0, 4, 16]),
+                 "flat": np.array([0, 0, 64])}  # fmt: skip
+    inputs, outputs = [("ids", T.INT64, [1, "seq"]), *past], [("logits", T.FLOAT, [1, "seq", 32]), *present]
+    _save(folder / "gpt.onnx", nodes, inputs, outputs, constants)
 
 
 def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
