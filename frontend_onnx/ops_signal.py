@@ -38,7 +38,7 @@ def dft(ctx: NodeContext) -> Sequence[Value]:
     perm = (*(d for d in range(rank - 1) if d != axis), axis, rank - 1)
     moved = ctx.emit("transpose", x, perm=perm) if perm != tuple(range(rank)) else x
     outer = moved.shape[:-2]
-    wide = ctx.cast(moved, DType.F32) if x.dtype is DType.F16 else moved
+    wide = ctx.cast(moved, _widened(x.dtype))
     signal = _fitted(ctx, ctx.reshape(wide, (prod(outer), extent, x.shape[-1])), half if inverse and onesided else n)
     if inverse and onesided:
         y = inverse_of_half(ctx, _complex(ctx, signal), n)
@@ -100,6 +100,7 @@ def stft(ctx: NodeContext) -> Sequence[Value]:
 
 
 def _widened(dtype: DType) -> DType:
+    """The type in which transforms are computed."""
     return DType.F32 if dtype is DType.F16 else dtype
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from itertools import chain, count
 
 import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import axes_of
-from ..ir.graph import AttrValue, Graph, Node, Value
+from ..ir.graph import AttrValue, Graph, NameSupply, Node, Value
 from ..ir.states import State, can_be_state
 from ..ir.types import TensorType
 from ..ops.opdef import Kind
@@ -85,18 +84,17 @@ def _with_room(graph: Graph, source: str, target: str) -> Graph:
     (old,) = (value for value in graph.inputs if value.name == source)
     (new,) = (value for value in graph.outputs if value.name == target)
     shape = tuple(map(max, old.type.shape, new.type.shape))
-    rank, nodes, names = len(shape), list(graph.nodes), {*graph.constants}
-    names |= {value.name for value in graph.inputs} | {value.name for node in nodes for value in node.outputs}
+    rank, nodes, names = len(shape), list(graph.nodes), NameSupply.of(graph)
     inputs, outputs = graph.inputs, graph.outputs
     if old.type.shape != shape:
-        part = Value(_free(f"{source}.before", names), old.type)
+        part = Value(names.fresh(f"{source}.before"), old.type)
         nodes = [replace(node, inputs=tuple(part if v == old else v for v in node.inputs)) for node in nodes]
         attrs: dict[str, AttrValue] = {"starts": (0,) * rank, "steps": (1,) * rank, "sizes": old.type.shape}
         whole = Value(source, old.type.with_shape(shape))
         nodes.insert(0, Node("slice", (whole,), (part,), attrs, source))
         inputs = tuple(whole if value == old else value for value in inputs)
     if new.type.shape != shape:
-        part = Value(_free(f"{target}.part", names), new.type)
+        part = Value(names.fresh(f"{target}.part"), new.type)
         nodes = [
             replace(
                 node, inputs=tuple(part if v == new else v for v in node.inputs),
@@ -113,13 +111,6 @@ def _with_room(graph: Graph, source: str, target: str) -> Graph:
         replace(each, dims=tuple(d for d in each.dims if d[0] not in (source, target))) for each in graph.extents
     )
     return replace(graph, inputs=inputs, outputs=outputs, nodes=tuple(nodes), extents=extents)
-
-
-def _free(stem: str, names: set[str]) -> str:
-    """A name like ``stem`` that no value has."""
-    found = next(name for name in chain([stem], (f"{stem}_{n}" for n in count(1))) if name not in names)
-    names.add(found)
-    return found
 
 
 def _zero_point(graph: Graph, name: str) -> int:
