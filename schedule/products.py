@@ -14,7 +14,7 @@ row, by ``-zb`` or a multiple of it (:class:`Digits`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
 
@@ -28,7 +28,7 @@ from ..ir.types import DType
 from ..ops.integer import zero_point
 from .contraction_results import Results
 from .kernel import KernelContext
-from .requantization import requantization_of
+from .requantization import requantization_of, rounded_form
 from .tensors import TensorRef
 
 UNROLLED = 8
@@ -170,3 +170,12 @@ class Product(Results):
         """The scale of the results, as the word of it in a stream."""
         assert self.requantization is not None
         return int(self.requantization.scale[:1].astype(np.float32).view(np.int32)[0])
+
+    def exact_factor(self, pre_shift: int = 0) -> int | None:
+        """The one factor by whose upper word all results are requantized exactly (:func:`rounded_form`), if there is
+        such a number."""
+        if self.requantization is None:
+            return None
+        one, bound = replace(self.requantization, scale=self.requantization.scale[:1]), np.full(1, self.reach)
+        found = rounded_form(one, -bound, bound, pre_shift)
+        return None if found is None else int(found[0])

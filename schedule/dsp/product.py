@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 
-import numpy as np
-
 from ...blocks.dsp_gemm import GEMM_3X2
 from ...blocks.tiles import Stream
 from ...ir.build import store
@@ -36,7 +34,7 @@ from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..products import Product
-from ..requantization import LIMIT, rounded_form
+from ..requantization import LIMIT
 from ..staging import TWO_PIXELS
 from ..unroll import unroll_bytes
 
@@ -58,7 +56,8 @@ class _DspProduct(Tiling[Product]):
 
     def __init__(self, work: Product) -> None:
         super().__init__(work)
-        self.factor = self._factor()
+        self.factor = work.exact_factor()
+        """Sums take the terms of rows as they are where there is one, in place of their digits."""
         self.stream = replace(GEMM_3X2, factors=work.requantization is not None and self.factor is None)
         self.groups, self.whole_groups = -(-work.width // 4), -(-work.depth // 4)
         if self.factor is not None:
@@ -70,13 +69,6 @@ class _DspProduct(Tiling[Product]):
         whole = work.requantization is not None and work.requantization.whole
         self.values = None if whole else work.scratch(self.pixels)
         self.row = work.ctx.temporary("row", DType.I8, (work.digits_at,), align=4) if work.depth % 4 else None
-
-    def _factor(self) -> int | None:
-        """What requantizes all results exactly, by an upper word alone. Sums take the terms of rows as they are then,
-        in place of their digits."""
-        rq, bound = self.work.requantization, np.full(1, self.work.reach)
-        found = None if rq is None else rounded_form(replace(rq, scale=rq.scale[:1]), -bound, bound)
-        return None if found is None else int(found[0])
 
     # ---- the right matrix
 

@@ -19,7 +19,7 @@ from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..products import Product
-from ..requantization import MOST_PRODUCT, rounded_form
+from ..requantization import MOST_PRODUCT
 from .rows import copy_of
 
 ROWS, LINES = 16, 32
@@ -61,11 +61,10 @@ class _HeliumProduct(Tiling[Product]):
         """What the blocks make, the last of their scalars, and the word of all factors."""
         rq = self.work.requantization
         assert rq is not None
-        bound = np.full(1, self.work.reach)
-        found = rounded_form(replace(rq, scale=rq.scale[:1]), -bound, bound, PRE_SHIFT) if rq.least == -128 else None
-        if found is None:
+        exact = self.work.exact_factor(PRE_SHIFT) if rq.least == -128 else None
+        if exact is None:
             return "i8", (rq.zero_point, rq.least), self.work.factor()
-        return "fixed", (rq.zero_point,), int(found[0])
+        return "fixed", (rq.zero_point,), exact
 
     def _ones(self) -> np.ndarray:
         """The stream of a column that adds up a row."""
