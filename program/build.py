@@ -76,8 +76,8 @@ STEPS: tuple[tuple[str, Step], ...] = (
 
 
 def exact_machine(machine: Machine) -> Machine:
-    """``machine`` without convolutions in fewer multiplications, which take memory and round otherwise."""
-    return replace(machine, cpu=replace(machine.cpu, winograd=False))
+    """``machine`` without convolutions of floats in fewer multiplications, which round otherwise."""
+    return replace(machine, cpu=replace(machine.cpu, exact_floats=True))
 
 
 def lower_graph(
@@ -92,7 +92,7 @@ def lower_graph(
     :func:`link.link_programs`.
     """
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
-        machine = exact_machine(machine)
+        machine = replace(machine, cpu=replace(machine.cpu, winograd=False))
     if goal.optimize is Optimize.SPEED and not goal.scarce_ram:
         machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:

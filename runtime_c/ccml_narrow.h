@@ -160,6 +160,7 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
 #define CCML_NARROW_NUMBERS_OF(vector, name, type, wide, ints, mask) \
     CCML_GNU2(vector, add, (wide)x + (wide)y) \
     CCML_GNU2(vector, sub, (wide)x - (wide)y) \
+    CCML_GNU2(vector, mul, (wide)x * (wide)y) \
     CCML_GNU2(vector, and, x & y) \
     CCML_GNU2(vector, or, x | y) \
     CCML_GNU2(vector, xor, x ^ y) \
@@ -168,7 +169,6 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
 #define CCML_NARROW_THROUGH_WORDS(vector, name, type, ints, mask) \
     CCML_NARROW1(vector, name, ints, neg) \
     CCML_NARROW1(vector, name, ints, abs) \
-    CCML_NARROW2(vector, name, ints, mul) \
     CCML_NARROW2(vector, name, ints, div) \
     CCML_NARROW2(vector, name, ints, mod) \
     CCML_NARROW2(vector, name, ints, shl) \
@@ -200,6 +200,7 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
 #define CCML_NARROW_IN_WORDS_OF(vector, name, type, ints, mask) \
     CCML_NARROW2(vector, name, ints, add) \
     CCML_NARROW2(vector, name, ints, sub) \
+    CCML_NARROW2(vector, name, ints, mul) \
     CCML_NARROW2(vector, name, ints, and) \
     CCML_NARROW2(vector, name, ints, or) \
     CCML_NARROW2(vector, name, ints, xor) \
@@ -239,25 +240,27 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_NARROW_BETWEEN(u8, u16, lanes) \
     CCML_NARROW_BETWEEN(i16, u16, lanes)
 
-/* By NEON: an instruction widens eight bytes, another one narrows eight halfwords. `lower` takes the lanes of a vector
-   of eight halfwords, `halves` makes one of them. */
-#define CCML_NEON_CONVERT(from, to, lanes, expr) \
+/* A machine's own conversion of x. */
+#define CCML_NARROW_CONVERT(from, to, lanes, expr) \
     static inline ccml_##to##x##lanes ccml_##from##x##lanes##_to_##to(ccml_##from##x##lanes x) \
     { \
         return (ccml_##to##x##lanes)(expr); \
     }
+
+/* By NEON: an instruction widens eight bytes, another one narrows eight halfwords. `lower` takes the lanes of a vector
+   of eight halfwords, `halves` makes one of them. */
 #define CCML_NEON_AMONG(lanes, lower, halves) \
-    CCML_NEON_CONVERT(i8, u8, lanes, x) \
-    CCML_NEON_CONVERT(u8, i8, lanes, x) \
-    CCML_NEON_CONVERT(i16, u16, lanes, x) \
-    CCML_NEON_CONVERT(u16, i16, lanes, x) \
-    CCML_NEON_CONVERT(i8, i16, lanes, lower(vmovl_s8((int8x8_t)x))) \
-    CCML_NEON_CONVERT(i8, u16, lanes, lower(vmovl_s8((int8x8_t)x))) \
-    CCML_NEON_CONVERT(u8, i16, lanes, lower((int16x8_t)vmovl_u8((uint8x8_t)x))) \
-    CCML_NEON_CONVERT(u8, u16, lanes, lower((int16x8_t)vmovl_u8((uint8x8_t)x))) \
-    CCML_NEON_CONVERT(i16, i8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
-    CCML_NEON_CONVERT(i16, u8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
-    CCML_NEON_CONVERT(u16, i8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
-    CCML_NEON_CONVERT(u16, u8, lanes, vmovn_s16(halves((int16x##lanes##_t)x)))
+    CCML_NARROW_CONVERT(i8, u8, lanes, x) \
+    CCML_NARROW_CONVERT(u8, i8, lanes, x) \
+    CCML_NARROW_CONVERT(i16, u16, lanes, x) \
+    CCML_NARROW_CONVERT(u16, i16, lanes, x) \
+    CCML_NARROW_CONVERT(i8, i16, lanes, lower(vmovl_s8((int8x8_t)x))) \
+    CCML_NARROW_CONVERT(i8, u16, lanes, lower(vmovl_s8((int8x8_t)x))) \
+    CCML_NARROW_CONVERT(u8, i16, lanes, lower((int16x8_t)vmovl_u8((uint8x8_t)x))) \
+    CCML_NARROW_CONVERT(u8, u16, lanes, lower((int16x8_t)vmovl_u8((uint8x8_t)x))) \
+    CCML_NARROW_CONVERT(i16, i8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
+    CCML_NARROW_CONVERT(i16, u8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
+    CCML_NARROW_CONVERT(u16, i8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
+    CCML_NARROW_CONVERT(u16, u8, lanes, vmovn_s16(halves((int16x##lanes##_t)x)))
 
 #endif

@@ -22,7 +22,8 @@ Use = Callable[[int, int, Expr], Block]
 
 
 class ConstantMatrix:
-    """Multiplies values by ``matrix`` [rows, columns]; ``fused``: with fused multiply-adds."""
+    """Multiplies values by ``matrix`` [rows, columns]; ``fused``: with fused multiply-adds. For integers it is whole,
+    and their sums wrap around."""
 
     def __init__(self, matrix: np.ndarray, fused: bool) -> None:
         self.matrix, self.fused = np.asarray(matrix, np.float64), fused
@@ -143,12 +144,22 @@ def _rows(matrix: np.ndarray) -> Iterator[_Sum | _Halves]:
         for k in range(i + 1, len(matrix)):
             even, odd = (row + matrix[k]) / 2, (row - matrix[k]) / 2
             if i not in found and k not in found and not np.any(even * odd) and even.any() and odd.any():
-                factor = float(odd[np.flatnonzero(odd)[0]])
+                factor = _common_factor(odd)
                 found |= {i, k}
                 yield _Halves((i, k), _terms(even), factor, _terms(odd / factor))
         if i not in found:
             found.add(i)
             yield _Sum(i, _terms(row))
+
+
+def _common_factor(row: np.ndarray) -> float:
+    """Its first coefficient, but 1 where that would make fractions of whole numbers."""
+    first = float(row[np.flatnonzero(row)[0]])
+    return 1.0 if _is_whole(row) and not _is_whole(row / first) else first
+
+
+def _is_whole(row: np.ndarray) -> bool:
+    return bool(np.all(row == np.rint(row)))
 
 
 def _terms(row: np.ndarray) -> Terms:
@@ -186,7 +197,7 @@ class _Code:
         if not terms:
             return next(iter(values.values())).type(0)
         (first, factor), *others = terms
-        total = values[first] if factor == 1 else values[first] * factor
+        total = values[first] if factor == 1 else values[first] * _constant(factor, values[first])
         for column, factor in others:
             total = self.plus(total, factor, values[column])
         return total
@@ -195,8 +206,13 @@ class _Code:
         """``total + factor * x``."""
         if abs(factor) == 1:
             return total + x if factor == 1 else total - x
-        constant = x.type(float(factor))
+        constant = _constant(factor, x)
         return Call("fma", (x, constant, total), x.type) if self.fused else total + x * constant
 
     def named(self, value: Expr) -> Expr:
         return named("t", value, self.names, self.out)
+
+
+def _constant(factor: float, x: Expr) -> Expr:
+    """As an element of the type of ``x``."""
+    return x.type(float(factor) if x.type.dtype.is_float else int(factor))

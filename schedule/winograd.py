@@ -11,6 +11,9 @@ A tile is ``m x m`` outputs, for which ``n x n`` inputs are needed, ``n = m + 2`
 ``U = G w G^T`` is made while compiling. V and M are temporaries of the call; blocks are such that they stay in a cache.
 Inputs beyond the border are read from a halo of zeros, which is wide enough for whole tiles. Transforms that would fill
 more registers than there are compute some rows of their results in one loop over the tiles, and others in the next.
+
+Bytes are transformed to halfwords by matrices of whole numbers, and multiplied in pairs. What becomes of the sums is a
+multiple of the result modulo 2^32: ``2^k * odd * y``. Times the inverse of the odd number, and shifted by k, it is y.
 """
 
 from __future__ import annotations
@@ -18,45 +21,74 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..ir.build import all_of, load, lt, store
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Block, Const, Expr, If, Let, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
+from ..ops.integer import zero_point
+from ..targets.target import Cpu
 from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
 from .contraction import PackedWeights
-from .dots import widened_bfloats
+from .dots import usable_dots, widened_bfloats
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .sums import Sums
 from .tensors import Halo
 from .vectorize import stripes
-from .winograd_choice import Tiling, choose_tiling, computed_type, decided_tiling, float_lanes, relative_cost
-from .winograd_matrices import ALL, TAPS
+from .winograd_choice import (
+    BYTES,
+    Tiling,
+    choose_tiling,
+    computed_type,
+    decided_tiling,
+    filtering_of,
+    relative_cost,
+    sum_type,
+    tile_lanes,
+)
+from .winograd_matrices import TAPS, WHOLE
 
 LARGEST_OF_HALVES = 2
 """Outputs along a side of the largest tile whose transforms add and subtract alone, but for those of weights."""
+_MOST_BYTE = 255
 
 
 def is_winograd(ctx: KernelContext, outputs: int) -> bool:
-    """Whether the anchor is a float ``conv`` of 3x3 taps with steps of one, in channels-last layout and with constant
-    weights, on a CPU that takes Winograd's algorithm. Halves have too few digits for tiles of many ``outputs``, whose
-    transforms have large factors; what is bfloat16 is computed in floats, with weights of floats."""
+    """Whether the anchor is a ``conv`` of 3x3 taps with steps of one, in channels-last layout and with constant
+    weights, on a CPU that takes Winograd's algorithm for its elements."""
     node, weights = ctx.contraction
     if not ctx.cpu.winograd or weights is None or node.attrs["layout"] != "channels_last":
         return False
-    dtype = node.operands[0].dtype
     if weights.shape[1:-1] != (TAPS, TAPS) or node.attrs["group"] != 1:
-        return False
-    if dtype not in (DType.F32, DType.F16, DType.BF16):
-        return False
-    if dtype is DType.F16 and outputs > LARGEST_OF_HALVES:
         return False
     if any(step != 1 for name in ("stride", "dilation") for step in ints(node.attrs, name)):
         return False
-    return node.output.type.size > 0
+    return node.output.type.size > 0 and _takes_elements(ctx.cpu, node, weights, outputs)
+
+
+def _takes_elements(cpu: Cpu, node: Node, weights: np.ndarray, outputs: int) -> bool:
+    """Whether it takes those of a ``conv`` for tiles of so many ``outputs``.
+
+    Halves have too few digits for large tiles, whose transforms have large factors; what is bfloat16 is computed in
+    floats, with weights of floats. Bytes are taken where they are multiplied as halfwords anyway, if the results leave
+    room for the multiple of them that is computed.
+    """
+    dtype = node.operands[0].dtype
+    if dtype in BYTES:
+        dots = [dot for dot in usable_dots(cpu, dtype, weights.dtype) if dot.lanes > 1]
+        halved = weights.dtype == np.int8 and bool(dots) and all(dot.parts > 1 for dot in dots)
+        reach = np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3)).max() * _MOST_BYTE
+        return halved and bool(reach < 1 << 31 - _Multiple.of(WHOLE[outputs].multiple).shift)
+    if cpu.exact_floats:
+        return False
+    if dtype is DType.F16:
+        return outputs <= LARGEST_OF_HALVES
+    return dtype in (DType.F32, DType.BF16)
 
 
 def winograd_cost(ctx: KernelContext, outputs: int) -> float:
@@ -71,7 +103,7 @@ def winograd_halo(node: Node, outputs: int) -> Halo:
     shape, pad = node.operands[0].shape, ints(node.attrs, "pad")[:2]
     ends = [-(-extent // outputs) * outputs + TAPS - 1 for extent in node.output.shape[1:3]]
     after = [max(0, end - before - extent) for end, before, extent in zip(ends, pad, shape[1:3], strict=True)]
-    return Halo((0, *pad, 0), (0, *after, 0))
+    return Halo((0, *pad, 0), (0, *after, 0), zero_point(node.attrs))
 
 
 def lower_winograd(ctx: KernelContext, outputs: int) -> Block:
@@ -86,12 +118,15 @@ class _Winograd:
         assert weights is not None
         x = node.inputs[0]
         assert x is not None
-        self.filtering = ALL[outputs]
+        self.type = computed_type(ctx.cpu, x.dtype)
+        self.sum_type = sum_type(self.type)
+        self.filtering = filtering_of(self.type, outputs)
+        self.multiple = _Multiple.of(self.filtering.multiple)
         self.size, self.width = outputs, self.filtering.inputs
         self.x, self.pad = ctx.refs[x.name], ints(node.attrs, "pad")[:2]
         self.out = node.output.shape
         self.depth, self.columns = x.shape[-1], self.out[-1]
-        self.bfloats, self.type = x.dtype is DType.BF16, computed_type(ctx.cpu, x.dtype)
+        self.bfloats = x.dtype is DType.BF16
         problem = (ctx.cpu, self.type, self.depth, self.out, outputs)
         decision = ctx.decision
         self.tiling: Tiling = choose_tiling(*problem) if decision is None else decided_tiling(*problem, decision)
@@ -100,13 +135,12 @@ class _Winograd:
         transformed = self.filtering.filters(weights).reshape(-1, self.depth, self.columns)
         transformed = transformed.astype(self.type.numpy)
         self.weights = PackedWeights(ctx, transformed, self.blocking)
-        self.bias = Sums(ctx, node, transformed[:1]).starts(self.blocking)
+        self.bias = Sums(ctx, node, np.moveaxis(weights, 0, -1)[None]).starts(self.blocking)
         self.fused = self.blocking.dot.name == "fma"
         most = min(self.blocking.vectors, -(-self.columns // self.lanes)) * self.lanes
-        tiles, align = self.tiling.tiles, self.type.size * self.lanes
-        shape = (self.width, tiles, self.width)
-        self.inputs = ctx.temporary("inputs", self.type, (*shape, self.depth), align)
-        self.products = ctx.temporary("products", self.type, (*shape, most), align)
+        shape = (self.width, self.tiling.tiles, self.width)
+        self.inputs = ctx.temporary("inputs", self.type, (*shape, self.depth), self.type.size * self.lanes)
+        self.products = ctx.temporary("products", self.sum_type, (*shape, most), self.sum_type.size * self.lanes)
         self.corner = self._counters(("n", "th", "tw"), self.tiling.blocks)
 
     def emit(self) -> Block:
@@ -139,7 +173,7 @@ class _Winograd:
         for rows in matrix.groups(self.tiling.rows):
             inner, where, tile = self._tiles()
             channels: Block = ()
-            for first, trips, lanes in stripes(self.depth, float_lanes(self.ctx.cpu, self.type)):
+            for first, trips, lanes in stripes(self.depth, tile_lanes(self.ctx.cpu, self.type)):
                 var = Var(self.names.fresh("cb"))
                 channel = (var * lanes if trips > 1 else INDEX(0)) + first
                 channels += loop(var, trips, *self._inputs(matrix, rows, where, tile, channel, lanes))
@@ -172,7 +206,7 @@ class _Winograd:
             return self.weights.load(region, (i.var * self.width + j.var, block, k.var), vector)
 
         def start(column: Expr, lanes: int, active: int) -> Expr:
-            return Type(self.type, lanes)(0)
+            return Type(self.sum_type, lanes)(0)
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
             return (store(self.products[i.var, r, j.var, column], value),)
@@ -229,13 +263,33 @@ class _Winograd:
             def index(c: Expr) -> Sequence[Expr]:
                 return (n, row, column, c)
 
-            result = self.ctx.rounded(value if bias is None else value + bias)
+            whole = self.multiple.divided(value)
+            result = self.ctx.rounded(whole if bias is None else whole + bias)
             block = self.ctx.store_vector(index, out.column, result, out.active, self.ctx.refs)
             limits = [lt(place, extent) for place, extent in zip((row, column), self.out[1:3]) if extent % self.size]
             valid = all_of(limits) if tested else None
             return block if valid is None else (If(valid, block),)
 
         return matrix.both_sides(rows, at, use, self.names)
+
+
+@dataclass(frozen=True)
+class _Multiple:
+    """``2^shift * odd`` times a number, of which ``inverse * odd`` is 1 modulo 2^32."""
+
+    shift: int
+    inverse: int
+
+    @staticmethod
+    def of(factor: int) -> _Multiple:
+        shift = (factor & -factor).bit_length() - 1
+        return _Multiple(shift, pow(factor >> shift, -1, 1 << 32))
+
+    def divided(self, value: Expr) -> Expr:
+        """The number, where 32 bits hold ``2^shift`` times it."""
+        if self.inverse != 1:
+            value = value * value.type(self.inverse)
+        return value >> value.type(self.shift) if self.shift else value
 
 
 def _nested(counters: Sequence[Expr], extents: Sequence[int], body: Block) -> Block:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from ..ir.build import store
-from ..ir.loops import F32, Binary, Buffer, Call, Load, Store
+from ..ir.loops import Binary, Buffer, Call, Load, Store, Type
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot
@@ -17,8 +17,12 @@ from .constant_matrices import ConstantMatrix
 from .decision import BlockShape, Decision
 from .dots import usable_dots
 from .names import Names
-from .winograd_matrices import ALL, TAPS
+from .winograd_matrices import ALL, TAPS, WHOLE, Filtering
 
+BYTES = frozenset({DType.I8, DType.U8})
+"""Types of activations that are computed in whole numbers."""
+MOST_LANES = 16
+"""Of vectors."""
 WORTH = 0.9
 """The share of the direct contraction's cycles above which an estimate is not trusted to be better."""
 MANY_TILES = 96
@@ -48,13 +52,31 @@ class Tiling:
 
 
 def computed_type(cpu: Cpu, dtype: DType) -> DType:
-    """The type in which tiles of ``dtype`` are computed."""
+    """The type in which tiles of ``dtype`` are transformed and multiplied."""
+    if dtype in BYTES:
+        return DType.I16
     return DType.F32 if dtype is DType.BF16 or (dtype is DType.F16 and "f16" not in cpu.features) else dtype
 
 
-def float_lanes(cpu: Cpu, dtype: DType) -> list[int]:
-    """The widths of its vectors."""
-    return [lanes for lanes in (cpu.f16_lanes if dtype is DType.F16 else cpu.f32_lanes) if lanes > 1]
+def sum_type(computed: DType) -> DType:
+    """The type of sums of products of what :func:`computed_type` gives."""
+    return DType.I32 if computed is DType.I16 else computed
+
+
+def filtering_of(computed: DType, outputs: int) -> Filtering:
+    """The matrices for it."""
+    return (WHOLE if computed is DType.I16 else ALL)[outputs]
+
+
+def tile_lanes(cpu: Cpu, computed: DType) -> list[int]:
+    """The widths of vectors of it. A register has twice as many halfwords as words."""
+    if computed is DType.F16:
+        widths = set(cpu.f16_lanes)
+    else:
+        widths = set(cpu.f32_lanes)
+        if computed is DType.I16:
+            widths.add(min(2 * max(widths), MOST_LANES))
+    return sorted(widths - {1}, reverse=True)
 
 
 def relative_cost(cpu: Cpu, dtype: DType, depth: int, out: Sequence[int], outputs: int) -> float:
@@ -112,7 +134,7 @@ def _tiling(
     cpu: Cpu, dtype: DType, depth: int, columns: int, outputs: int, counts: tuple[int, int, int],
     block: tuple[int, int, int], shape: BlockShape | None = None,
 ) -> Tiling:  # fmt: skip
-    filtering = ALL[outputs]
+    filtering, sums = filtering_of(dtype, outputs), sum_type(dtype)
     blocks = (counts[0] // block[0], counts[1] // block[1], counts[2] // block[2])
     number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
     dots = usable_dots(cpu, dtype)
@@ -122,12 +144,12 @@ def _tiling(
     rows = max(1, int(cpu.registers.vector * _KEPT) // filtering.inputs)
     products = product.cycles(cpu, blocking)
     before, after = (
-        _transform_cycles(cpu, outputs, back, rows, blocking.dot) * tiles * (channels / blocking.dot.lanes)
-        for back, channels in ((False, depth), (True, columns))
+        _transform_cycles(cpu, kind, outputs, back, rows, blocking.dot) * tiles * (channels / blocking.dot.lanes)
+        for back, kind, channels in ((False, dtype, depth), (True, sums, columns))
     )
     width = min(columns, blocking.vectors * blocking.dot.lanes)
-    temporaries = dtype.size * points * tiles * (depth + width)
-    passes = dtype.size * points * tiles * (depth * (1 + columns / width) + 2 * columns)
+    temporaries = points * tiles * (dtype.size * depth + sums.size * width)
+    passes = points * tiles * (dtype.size * depth * (1 + columns / width) + sums.size * 2 * columns)
     weights = dtype.size * points * depth * columns
     cycles = number * (before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
     first = _per_byte(cpu, weights)
@@ -157,10 +179,10 @@ def _per_byte(cpu: Cpu, size: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _transform_cycles(cpu: Cpu, outputs: int, back: bool, rows: int, dot: Dot) -> float:
+def _transform_cycles(cpu: Cpu, dtype: DType, outputs: int, back: bool, rows: int, dot: Dot) -> float:
     """Of one vector of a tile, from the operations of its code."""
-    filtering = ALL[outputs]
-    memory = Buffer("memory", F32, (filtering.inputs, filtering.inputs))
+    filtering, kind = (WHOLE if dtype.is_integer else ALL)[outputs], Type(dtype)
+    memory = Buffer("memory", kind, (filtering.inputs, filtering.inputs))
     matrix = ConstantMatrix(filtering.output if back else filtering.input, dot.name == "fma")
     code = [
         stmt
@@ -170,6 +192,6 @@ def _transform_cycles(cpu: Cpu, outputs: int, back: bool, rows: int, dot: Dot) -
         )
     ]  # fmt: skip
     parts = [part for stmt in code for expr in stmt_exprs(stmt) for part in walk_expr(expr)]
-    arithmetic = sum(isinstance(part, (Binary, Call)) and part.type == F32 for part in parts)
+    arithmetic = sum(isinstance(part, (Binary, Call)) and part.type == kind for part in parts)
     accesses = sum(isinstance(part, Load) for part in parts) + sum(isinstance(stmt, Store) for stmt in code)
     return arithmetic / cpu.pipeline.multiply_adds + accesses / cpu.pipeline.loads
