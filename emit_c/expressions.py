@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
@@ -30,7 +31,7 @@ from ..ir.loops import (
 )
 from ..ir.types import DType
 from . import tree
-from .requirements import Requirements, has_products
+from .requirements import Requirements, has_products, has_saturation
 from .scope import Scope
 from .spelling import MEMORY_TYPES, PROMOTED, literal, value_type, wide_type
 
@@ -243,6 +244,10 @@ class Expressions:
 
     def _convert(self, expr: Convert) -> c_ast.Node:
         source, target = expr.x.type, expr.type
+        unclamped = _saturated(expr)
+        if unclamped is not None:
+            self.needs.conversion(source, target.dtype)
+            return tree.call(f"ccml_{source}_to_{target.dtype.value}_saturated", self.value(unclamped))
         value = self.value(expr.x)
         if source == target:
             return value
@@ -367,6 +372,19 @@ def _factors_of_a_long_product(expr: Binary) -> tuple[Expr, Expr] | None:
         return None
     x, y = _as_words(expr.x), _as_words(expr.y)
     return None if x is None or y is None else (x, y)
+
+
+def _saturated(expr: Convert) -> Expr | None:
+    """Of words that are clamped to what the bytes hold that they become, these words."""
+    upper, target = expr.x, expr.type
+    if target.dtype not in (DType.I8, DType.U8) or not has_saturation(upper.type):
+        return None
+    if not isinstance(upper, Binary) or upper.op != "min" or not isinstance(upper.x, Binary) or upper.x.op != "max":
+        return None
+    limits, bounds = np.iinfo(target.dtype.numpy), (upper.x.y, upper.y)
+    ends = (limits.min, limits.max)
+    clamped = all(isinstance(bound, Const) and bound.value == end for bound, end in zip(bounds, ends, strict=True))
+    return upper.x.x if clamped else None
 
 
 def _as_words(expr: Expr) -> Expr | None:

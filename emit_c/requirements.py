@@ -33,6 +33,11 @@ def has_products(type_: Type) -> bool:
     return _in_header(type_) and type_.dtype is DType.I64
 
 
+def has_saturation(type_: Type) -> bool:
+    """Whether the header of bytes of as many lanes makes these of words, saturated."""
+    return type_.dtype is DType.I32 and type_.lanes in _HEADER_LANES
+
+
 def _is_long_and_other(one: DType, other: DType) -> bool:
     """Whether one has 64 bits, and one is no integer."""
     return 8 in (one.size, other.size) and not (one.is_integer and other.is_integer)

@@ -35,7 +35,9 @@ def _requantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 
 def _is_small(node: Node, scale: Expr) -> bool:
-    """Whether accumulators within the bounds of the node, times a constant scale, stay where a float has a fraction."""
+    """Whether products stay where a float has a fraction: the node says so, or has bounds of what a constant scales."""
+    if node.attrs.get("small"):
+        return True
     if not isinstance(scale, Const) or "acc_lo" not in node.attrs:
         return False
     reach = max(abs(integer(node.attrs, name)) for name in ("acc_lo", "acc_hi"))

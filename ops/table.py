@@ -167,7 +167,7 @@ _ROWS: tuple[OpDef, ...] = (
     # Pointwise, integer inference; the results are quantized by y_scale and zero_point
     OpDef(
         "requantize", P, "clamp(round_half_even(f32(x) * scale) + zero_point, lo, hi) of i32",
-        it.infer_requantize, it.evaluate_requantize, attrs={**STEPS, **ACCUMULATED},
+        it.infer_requantize, it.evaluate_requantize, attrs={**STEPS, **ACCUMULATED, "small": at.OPTIONAL_BOOL},
     ),
     OpDef(
         "requantize_fixed", P, "in integers: x * factor / 2^(32 + shift); for shift <= 0 f32(x) * (factor * 2^shift)",

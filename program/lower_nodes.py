@@ -36,6 +36,7 @@ from ..schedule.legalize import legalize
 from ..schedule.outputs import separate_outputs, storage_owners
 from ..schedule.params import bind_parameters
 from ..schedule.short_requantization import requantize_short
+from ..schedule.small_products import mark_small_products
 from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..schedule.unsigned_lookups import look_up_unsigned
@@ -69,6 +70,8 @@ def in_terms_of(graph: Graph, machine: Machine) -> Graph:
         graph = requantize_short(graph)
         if "mve" not in machine.cpu.extensions:
             graph = look_up_unsigned(graph)
+    if "saturating_lanes" in machine.cpu.features:
+        graph = mark_small_products(graph)
     if "pick_bytes" in machine.cpu.features or machine.cpu.lookups_apart:
         graph = separate_lookups(graph)
     return graph if machine.cpu.has_fpu else find_roots_bitwise(requantize_in_integers(graph))

@@ -226,6 +226,19 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_NARROW_BETWEEN(name, u32, lanes) \
     CCML_NARROW_BETWEEN(name, bool, lanes)
 
+/* Words clamped to what a byte holds, as words or by a machine's function of registers. */
+#define CCML_NARROW_SATURATED(name, lanes, least, greatest) \
+    static inline ccml_##name##x##lanes ccml_i32x##lanes##_to_##name##_saturated(ccml_i32x##lanes x) \
+    { \
+        return ccml_i32x##lanes##_to_##name(ccml_i32x##lanes##_min( \
+            ccml_i32x##lanes##_max(x, ccml_i32x##lanes##_splat(least)), ccml_i32x##lanes##_splat(greatest))); \
+    }
+#define CCML_NARROW_PACKED(name, lanes, wide, pack) \
+    static inline ccml_##name##x##lanes ccml_i32x##lanes##_to_##name##_saturated(ccml_i32x##lanes x) \
+    { \
+        return (ccml_##name##x##lanes)pack((wide)x); \
+    }
+
 #define CCML_NARROW_CONVERSIONS(lanes) \
     CCML_NARROW_AND_WORDS(i8, lanes) \
     CCML_NARROW_AND_WORDS(u8, lanes) \

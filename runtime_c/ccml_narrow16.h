@@ -25,6 +25,11 @@ CCML_NARROW_I32(u8, 16, __m128i, __m512i, _mm512_cvtepu8_epi32, _mm512_cvtepi32_
 CCML_NARROW_I32(i16, 16, __m256i, __m512i, _mm512_cvtepi16_epi32, _mm512_cvtepi32_epi16)
 CCML_NARROW_I32(u16, 16, __m256i, __m512i, _mm512_cvtepu16_epi32, _mm512_cvtepi32_epi16)
 
+#define CCML_UNSIGNED_16(x) _mm512_cvtusepi32_epi8(_mm512_max_epi32(x, _mm512_setzero_si512()))
+CCML_NARROW_PACKED(i8, 16, __m512i, _mm512_cvtsepi32_epi8)
+CCML_NARROW_PACKED(u8, 16, __m512i, CCML_UNSIGNED_16)
+#undef CCML_UNSIGNED_16
+
 CCML_NARROW_MASKED(i8, int8_t, 16, __m128i, __mmask16, _mm_maskz_loadu_epi8, _mm_mask_storeu_epi8)
 CCML_NARROW_MASKED(u8, uint8_t, 16, __m128i, __mmask16, _mm_maskz_loadu_epi8, _mm_mask_storeu_epi8)
 CCML_NARROW_MASKED(i16, int16_t, 16, __m256i, __mmask16, _mm256_maskz_loadu_epi16, _mm256_mask_storeu_epi16)
@@ -39,6 +44,8 @@ CCML_NARROW16_WORDS(u8, uint8_t)
 CCML_NARROW16_WORDS(i16, int16_t)
 CCML_NARROW16_WORDS(u16, uint16_t)
 #undef CCML_NARROW16_WORDS
+CCML_NARROW_SATURATED(i8, 16, -128, 127)
+CCML_NARROW_SATURATED(u8, 16, 0, 255)
 #endif
 
 CCML_NARROW_MIN_MAX(i8, 16, __m128i, _mm_min_epi8, _mm_max_epi8)
@@ -70,6 +77,8 @@ CCML_NARROW_CONVERSIONS(16)
 
 #else
 CCML_PORTABLE_NARROWS(16)
+CCML_NARROW_SATURATED(i8, 16, -128, 127)
+CCML_NARROW_SATURATED(u8, 16, 0, 255)
 #define CCML_NARROW16_OF(vector, ...) ((vector){{__VA_ARGS__}})
 CCML_NARROW_CONVERSIONS(16)
 CCML_NARROW_AMONG(16)

@@ -42,6 +42,13 @@ CCML_NARROW_I32(u16, 4, __m128i, __m128i, _mm_cvtepu16_epi32, CCML_HALVES_4)
 #undef CCML_BYTES_4
 #undef CCML_HALVES_4
 
+#define CCML_SIGNED_4(x) _mm_packs_epi16(_mm_packs_epi32(x, x), _mm_setzero_si128())
+#define CCML_UNSIGNED_4(x) _mm_packus_epi16(_mm_packs_epi32(x, x), _mm_setzero_si128())
+CCML_NARROW_PACKED(i8, 4, __m128i, CCML_SIGNED_4)
+CCML_NARROW_PACKED(u8, 4, __m128i, CCML_UNSIGNED_4)
+#undef CCML_SIGNED_4
+#undef CCML_UNSIGNED_4
+
 CCML_NARROW_MIN_MAX(i8, 4, __m128i, _mm_min_epi8, _mm_max_epi8)
 CCML_NARROW_MIN_MAX(u8, 4, __m128i, _mm_min_epu8, _mm_max_epu8)
 CCML_NARROW_MIN_MAX(i16, 4, __m128i, _mm_min_epi16, _mm_max_epi16)
@@ -112,6 +119,10 @@ CCML_NARROW_WORDS(4)
 #else
 CCML_PORTABLE_NARROWS(4)
 #define CCML_NARROW4_OF(vector, ...) ((vector){{__VA_ARGS__}})
+#endif
+#if !(CCML_X86 && defined(__SSE4_1__))
+CCML_NARROW_SATURATED(i8, 4, -128, 127)
+CCML_NARROW_SATURATED(u8, 4, 0, 255)
 #endif
 CCML_NARROW_CONVERSIONS(4)
 #if !CCML_NEON

@@ -40,6 +40,17 @@ CCML_NARROW_I32(u8, 8, __m128i, __m256i, _mm256_cvtepu8_epi32, ccml_narrow8_byte
 CCML_NARROW_I32(i16, 8, __m128i, __m256i, _mm256_cvtepi16_epi32, ccml_narrow8_halves)
 CCML_NARROW_I32(u16, 8, __m128i, __m256i, _mm256_cvtepu16_epi32, ccml_narrow8_halves)
 
+static inline __m128i ccml_narrow8_packed(__m256i x)
+{
+    return _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+}
+#define CCML_SIGNED_8(x) _mm_packs_epi16(ccml_narrow8_packed(x), _mm_setzero_si128())
+#define CCML_UNSIGNED_8(x) _mm_packus_epi16(ccml_narrow8_packed(x), _mm_setzero_si128())
+CCML_NARROW_PACKED(i8, 8, __m256i, CCML_SIGNED_8)
+CCML_NARROW_PACKED(u8, 8, __m256i, CCML_UNSIGNED_8)
+#undef CCML_SIGNED_8
+#undef CCML_UNSIGNED_8
+
 CCML_NARROW_MIN_MAX(i8, 8, __m128i, _mm_min_epi8, _mm_max_epi8)
 CCML_NARROW_MIN_MAX(u8, 8, __m128i, _mm_min_epu8, _mm_max_epu8)
 CCML_NARROW_MIN_MAX(i16, 8, __m128i, _mm_min_epi16, _mm_max_epi16)
@@ -114,6 +125,10 @@ CCML_NARROW_ALL(8)
 #else
 CCML_PORTABLE_NARROWS(8)
 #define CCML_NARROW8_OF(vector, ...) ((vector){{__VA_ARGS__}})
+#endif
+#if !(CCML_X86 && defined(__AVX2__))
+CCML_NARROW_SATURATED(i8, 8, -128, 127)
+CCML_NARROW_SATURATED(u8, 8, 0, 255)
 #endif
 CCML_NARROW_CONVERSIONS(8)
 #if !CCML_NEON

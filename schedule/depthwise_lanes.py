@@ -14,8 +14,24 @@ import numpy as np
 
 from ..ir.build import store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Call, Expr, ExprLike, Let, Load, Space, Stmt, Type, Var, as_expr
-from ..ir.loops_rewrite import loop
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Block,
+    Buffer,
+    Call,
+    Convert,
+    Expr,
+    ExprLike,
+    Let,
+    Load,
+    Space,
+    Stmt,
+    Type,
+    Var,
+    as_expr,
+)
+from ..ir.loops_rewrite import loop, map_block
 from ..ir.types import DType
 from ..ops.attributes import ints
 from ..targets.target import Cpu
@@ -68,8 +84,21 @@ class Depthwise:
         bias = self.node.inputs[2] if len(self.node.inputs) > 2 else None
         if not self.integer:
             return None if bias is None else self.ctx.refs[bias.name].reshaped((self.channels,)).buffer
-        matrix = self.taps.reshape(-1, self.channels).T
-        return self.ctx.pack("bias", Columns.folded(self.ctx, self.node, matrix).bias.astype(np.int32))
+        return self.ctx.pack("bias", self._folded.astype(np.float32 if self.begins_in_floats else np.int32))
+
+    @cached_property
+    def _folded(self) -> np.ndarray:
+        return Columns.folded(self.ctx, self.node, self.taps.reshape(-1, self.channels).T).bias
+
+    @cached_property
+    def begins_in_floats(self) -> bool:
+        """Whether sums of integers are computed in floats, which hold them with what they start with as well."""
+        if self.compute is not DType.F32 or not self.integer:
+            return False
+        limits = np.iinfo(self.ctx.contraction[0].operands[0].dtype.numpy)
+        products = np.abs(self.taps.astype(np.int64)).sum(axis=tuple(range(self.taps.ndim - 1)))
+        reach = products * max(-int(limits.min), int(limits.max)) + np.abs(self._folded.astype(np.int64))
+        return bool(np.all(reach < 1 << 24))
 
     def starts(self, lanes: int) -> Buffer | None:
         """Where the accumulators of ``lanes`` channels begin, one value for each channel."""
@@ -130,9 +159,10 @@ class Depthwise:
             if bias is not None and bias is not first:
                 value = bias + bias.type(value)
             value = self.ctx.rounded(value)
-            out.extend(
-                self.ctx.store_vector(lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs)  # type: ignore[misc]
+            stored = self.ctx.store_vector(
+                lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs  # type: ignore[misc]
             )
+            out.extend(_without_detours(stored, value) if self.begins_in_floats else stored)
         return tuple(out)
 
     def products(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
@@ -184,6 +214,20 @@ class Depthwise:
         old = acc[at]
         value = Call("fma", (x, w, old), acc.type) if self.fused else old + acc.type(x) * acc.type(w)
         return store(acc[at], value)
+
+
+def _without_detours(block: Block, integers: Expr) -> Block:
+    """``block``, which begins by naming ``integers``, converted from whole floats, with these floats where it converts
+    them back."""
+    named = block[0]
+    if not isinstance(named, Let) or named.value != integers or not isinstance(integers, Convert):
+        return block
+    var, floats = named.var, integers.x
+
+    def rule(expr: Expr) -> Expr | None:
+        return floats if isinstance(expr, Convert) and expr.x == var and expr.type == floats.type else None
+
+    return map_block(block, rule)
 
 
 def _as(type_: Type, loaded: Load) -> Expr:

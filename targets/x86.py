@@ -23,7 +23,7 @@ from .target import (
 from .threading import POSIX
 
 F, B, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "bf16", "i8", "u8", "i16", "i32"))
-ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
+ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even", "saturating_lanes"})
 
 # Constants and weights that are used after or around an innermost loop must not occupy the registers that the schedule
 # has filled with accumulators: GCC would rather spill these.

@@ -215,6 +215,22 @@ def requantize(narrow: str, lanes: int) -> Expected:
     return expect(text, {"acc": acc, "scale": scale}, {"y": y})
 
 
+def saturated(narrow: str, lanes: int) -> Expected:
+    """Words clamped to the ends of a byte, or to one of them and a number within, as bytes."""
+    low, high = np.iinfo(DType(narrow).numpy).min, np.iinfo(DType(narrow).numpy).max
+    at, kind = f"b*{lanes} : {lanes}", f"i32x{lanes}"
+    text = f"""
+    kernel saturated_{narrow}_{lanes}(x: i32[64] const, whole: {narrow}[64] out, part: {narrow}[64] out)
+      for b:{COUNT // lanes}
+        whole[{at}] = convert<{narrow}x{lanes}>(min(max(x[{at}], {low}{kind}), {high}{kind}))
+        part[{at}] = convert<{narrow}x{lanes}>(min(max(x[{at}], {low + 5}{kind}), {high}{kind}))
+    """
+    x = np.concatenate([bits("i32", 1)[:32], np.arange(-9, 7, dtype="i4") * 40, np.arange(-8, 8, dtype="i4") * 8191])
+    results = {name: np.clip(x, least, high).astype(DType(narrow).numpy) for name, least in
+               (("whole", low), ("part", low + 5))}  # fmt: skip
+    return expect(text, {"x": x}, results)
+
+
 def integers(lanes: int) -> Expected:
     """Minimum and maximum of 32 bits, and the upper words of products."""
     text = f"""
@@ -236,6 +252,7 @@ def everything() -> Iterator[Expected]:
             yield conversions(narrow, lanes)
             yield partial(narrow, lanes)
             yield requantize(narrow, lanes)
+        yield from (saturated(narrow, lanes) for narrow in ("i8", "u8"))
         yield dots(lanes)
         yield bytes_apart(lanes)
         yield integers(lanes)
