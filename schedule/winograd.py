@@ -81,7 +81,7 @@ def _takes_elements(cpu: Cpu, node: Node, weights: np.ndarray, outputs: int) -> 
     dtype = node.operands[0].dtype
     if dtype in BYTES:
         dots = [dot for dot in usable_dots(cpu, dtype, weights.dtype) if dot.lanes > 1]
-        halved = weights.dtype == np.int8 and bool(dots) and all(dot.parts > 1 for dot in dots)
+        halved = weights.dtype == np.int8 and bool(dots) and all(dot.widens or dot.parts > 1 for dot in dots)
         reach = np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3)).max() * _MOST_BYTE
         return halved and bool(reach < 1 << 31 - _Multiple.of(WHOLE[outputs].multiple).shift)
     if cpu.exact_floats:

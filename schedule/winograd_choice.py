@@ -137,7 +137,7 @@ def _tiling(
     filtering, sums = filtering_of(dtype, outputs), sum_type(dtype)
     blocks = (counts[0] // block[0], counts[1] // block[1], counts[2] // block[2])
     number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
-    dots = usable_dots(cpu, dtype)
+    dots = usable_dots(cpu, dtype, dtype.numpy if dtype.is_integer else None)
     reserve, pitch = cpu.registers.vector // 16, dtype.size * depth
     product = Product(dots, tiles, columns, (depth,), points, reserve=reserve, pitch=pitch)
     blocking = product.cheapest(cpu) if shape is None else product.decided(cpu, shape) or product.cheapest(cpu)

@@ -29,7 +29,7 @@ MULTIPLY_ADD = Dot("fma", 4, 1, F, F, F, temporaries=2)
 """Compilers load scalars ahead of it, in vector registers."""
 BFLOATS = widened_bfloats([MULTIPLY_ADD])
 FLOATS = (MULTIPLY_ADD, *widened_halves([MULTIPLY_ADD]), *BFLOATS)
-WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U8, I16))
+WIDENING = tuple(Dot("mul+add", 4, 1, x, w, I32, temporaries=2) for x, w in ((I8, I8), (U8, I8), (I16, I8), (I16, I16)))
 WIDENING_TWICE = tuple(replace(dot, lanes=8, registers=2) for dot in WIDENING)
 """SMLAL takes the lower halves of vectors, SMLAL2 the upper ones."""
 

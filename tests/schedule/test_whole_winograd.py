@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.artifact.emit import Emit
 from ccml.emit_llvm.jit import JitModel
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.build import store
@@ -23,8 +25,10 @@ from ccml.schedule.winograd_matrices import TAPS, WHOLE
 from ccml.targets import Machine, select
 from pytest import MonkeyPatch
 
-from tests.schedule.graphs import integer_conv_graph
+from tests.artifacts.built import run_artifact
+from tests.schedule.graphs import integer_conv_graph, random_inputs
 from tests.schedule.test_winograd import PAD, generators_of, levels
+from tests.tools import needs
 
 RNG = np.random.default_rng(6)
 LIMITS = {DType.I8: (-128, 127), DType.U8: (0, 255)}
@@ -134,6 +138,25 @@ def test_bytes_of_weights_and_activations_at_their_ends(kind: DType, machine: Ma
     assert_equal(graph, machine, outputs, extreme=True)
 
 
+ARM64, ARM32 = select("linux-arm64", cpu="armv8-a"), select("android", "armeabi-v7a")
+ARM = [
+    pytest.param(ARM64, Emit.C, id="arm64 C", marks=needs("aarch64-linux-gnu-gcc", "qemu-aarch64")),
+    pytest.param(ARM64, Emit.OBJECT, id="arm64 objects", marks=needs("aarch64-linux-gnu-gcc", "qemu-aarch64")),
+    pytest.param(ARM32, Emit.C, id="arm32 C", marks=needs("arm-linux-gnueabihf-gcc", "qemu-arm")),
+]
+
+
+@pytest.mark.parametrize(("machine", "route"), ARM)
+def test_bytes_on_arm(machine: Machine, route: Emit, outputs: int, tmp_path: Path) -> None:
+    for number, name in enumerate(("odd sizes", "uneven padding", "unsigned")):
+        graph = CONVS[name]
+        program = lower_graph(graph, machine)
+        assert generators_of(program) == [f"winograd F({outputs}x{outputs},3x3)"]
+        inputs, (output,) = random_inputs(graph), graph.outputs
+        (found,) = run_artifact(program, machine, route, tmp_path / str(number), [inputs])
+        np.testing.assert_array_equal(found[output.name], evaluate_graph(graph, inputs)[output.name])
+
+
 # ---------------------------------------------------------------- choice
 
 LAYER = integer_conv_graph((1, 32, 32, 32), (32, TAPS, TAPS, 32), pad=PAD)
@@ -142,9 +165,10 @@ LAYER = integer_conv_graph((1, 32, 32, 32), (32, TAPS, TAPS, 32), pad=PAD)
 def test_it_is_chosen_where_bytes_are_multiplied_as_halfwords() -> None:
     for cpu in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
         assert generators_of(lower_graph(LAYER, select("x86", cpu=cpu))) == ["winograd F(4x4,3x3)"]
+    assert generators_of(lower_graph(LAYER, select("linux-arm64", cpu="armv8-a"))) == ["winograd F(4x4,3x3)"]
+    assert generators_of(lower_graph(LAYER, select("linux-arm64", cpu="armv8.2-a-dotprod"))) == ["contraction"]
     for cpu in ("x86-64-v3-vnni", "x86-64-v4-vnni"):
         assert generators_of(lower_graph(LAYER, select("x86", cpu=cpu))) == ["contraction"]
-    assert generators_of(lower_graph(LAYER, select("linux-arm64", cpu="armv8-a"))) == ["contraction"]
 
 
 def test_exact_floats_are_no_matter_of_integers() -> None:
