@@ -17,6 +17,7 @@ from . import (
     helium_product,
     helium_softmax,
     helium_tanh,
+    helium_taps,
     helium_windows,
     interpolation,
     nibbles,
@@ -31,8 +32,8 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_windows, plain, plain_depthwise, pool, helium,
-    helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
-    interpolation, nibbles, normalization,
+    helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows, row_sums, winograd,
+    halfword_gemm, interpolation, nibbles, normalization,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -1065,6 +1065,20 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "63de2cef44c861fecf1fb9ffccc3a0ec04df1ff021c0bdec0c8b10bd"
         ),
     },
+    "helium_depthwise_taps": {
+        ("thumbv8.1m.main",): (
+            "2de9f0472ded108bdde91845dde91a67ddf870808246c8f1000807f00f0927f00f0ca6eb0c064fea1717504647f059c0"
+            "b1ec101eb0ec243f01ee024eb3ec107e01ee021e10ed1c3f07ee028e10ed20bf07ee023eb2ec107e07ee0ace10ed18ff"
+            "07ee0a7e14ef4c4819ee0eae10ef460815ee0e6e10ed04df26ef4a6819ee0e9e10ed14bf15ee0e5e10ed08ff24ef4848"
+            "10ed109f26ef5a6010ed0cbf24ef584011ee0a8eb0ff564413ee0a6e35ee685e11ee0a1e28ef466813ee0a3e26ef5e60"
+            "20ef420833ee054e20ef5c00b0ff560435ee681e33ee015ea4ec105e0ff059c0b9f1000f60d009f001e871fe4d0f91ed"
+            "001eb0ec243f01ee024e71fe4d0f93ed007e01ee021e10ed1c3f07ee028e10ed20bf07ee023e71fe4d0f92ed007e07ee"
+            "0ace10ed18ff07ee0a7e14ef4c4819ee0eae10ef460815ee0e6e10ed04df26ef4a6819ee0e9e10ed14bf15ee0e5e10ed"
+            "08ff24ef484810ed109f26ef5a6010ed0cbf24ef584011ee0a8eb0ff564413ee0a6e35ee685e11ee0a1e28ef466813ee"
+            "0a3e26ef5e6020ef420833ee054e20ef5c00b0ff560435ee681e33ee015e71fe4d0f84ed005e4c44314432443344013d"
+            "3ff73bafbdec108bbde8f087"
+        ),
+    },
     "helium_window_sums": {
         ("thumbv8.1m.main",): (
             "2de9f04f89b00ff2dc0b02fb03fcabebcc0b0bf1090bbcf1070cc8bfabebcc0bdde912456e460746984646f8047b2f44"

@@ -27,6 +27,7 @@ from .generic import lower_nest, lower_pointwise
 from .halfword_product import is_halfword_product, lower_halfword_product
 from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium.depthwise_taps import is_helium_taps, lower_helium_taps
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
 from .helium.product import lower_helium_product
 from .helium.recurrent import is_helium_recurrent, lower_helium_recurrent
@@ -198,6 +199,7 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks(
         "helium depthwise", _anchors("conv"), is_helium_depthwise, lower_helium_depthwise, "helium_depthwise_rows"
     ),
+    _of_blocks("helium taps", _anchors("conv"), is_helium_taps, lower_helium_taps, "helium_depthwise_taps"),
     _of_blocks("dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, "gemm_3x2_i8"),
     _of_blocks(
         "dsp halfwords", _anchors("conv", "matmul"), is_halfword_contraction, lower_halfword_contraction, "gemm_3x2_i32"

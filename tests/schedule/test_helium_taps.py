@@ -1,0 +1,104 @@
+"""Depthwise convolutions of up to three taps on Helium: the same bytes as the operators' meaning on every way, and one
+block for all of a layer that has factors of halfwords."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.blocks.helium_taps import pack
+from ccml.ir.graph import Graph
+from ccml.program.build import lower_graph
+from ccml.targets import Machine, select
+
+from tests.schedule.graphs import integer_conv_graph
+from tests.schedule.test_halfword_factors import blocks, with_scales
+from tests.schedule.test_helium import with_helium
+from tests.schedule.test_staged import Route, assert_exact, by_c, by_jit, by_objects
+from tests.tools import needs
+
+M55 = select("cortex-m55")
+BLOCK = "helium_depthwise_taps"
+
+
+def layer(shape: tuple[int, ...], *kernel: int, **attrs: object) -> Graph:
+    """A depthwise convolution with a kernel."""
+    given = {"stride": (1,) * len(kernel), "pad": (0, 0) * len(kernel), **attrs}
+    graph = integer_conv_graph(shape, (shape[-1], *kernel, 1), group=shape[-1], **given)  # type: ignore[arg-type]
+    return with_scales(graph)
+
+
+def with_weights(graph: Graph, weights: np.ndarray) -> Graph:
+    return replace(graph, constants={**graph.constants, "w": weights.astype(np.int8)})
+
+
+GRAPHS = {
+    "line": layer((1, 23, 16), 3, pad=(1, 1)),
+    "line, a piece and more": layer((2, 70, 40), 3, pad=(1, 1)),
+    "line, channels left": layer((1, 9, 33), 3, pad=(1, 1), zero_point=-128),
+    "line, fewer channels than a tile": layer((2, 7, 5), 3),
+    "line, stride": layer((1, 11, 31), 3, pad=(1, 0), stride=(2,)),
+    "line, dilation": layer((1, 12, 17), 3, pad=(4, 4), dilation=(4,)),
+    "line, two taps": layer((1, 8, 18), 2, pad=(0, 1)),
+    "line, one tap": layer((1, 8, 20), 1),
+    "line shorter than the kernel": layer((1, 1, 16), 3, pad=(1, 1)),
+    "borders wider than the line": layer((1, 2, 8), 3, pad=(3, 4)),
+    "1x3": layer((1, 3, 9, 19), 1, 3, pad=(0, 1, 0, 1)),
+    "3x1, stride": layer((1, 9, 4, 24), 3, 1, pad=(1, 0, 1, 0), stride=(2, 1)),
+    "1x2, borders above": layer((2, 3, 5, 16), 1, 2, pad=(1, 0, 2, 1)),
+}
+by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+
+
+@by_graph
+def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_helium(), by_jit, tmp_path)
+
+
+@by_graph
+def test_one_block_computes_it(graph: Graph) -> None:
+    assert blocks(graph, M55) <= {BLOCK, "helium_fill"}
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("route", [by_c, by_objects])
+@by_graph
+def test_on_cortex_m55(graph: Graph, route: Route, tmp_path: Path) -> None:
+    assert_exact(graph, M55, route, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize(("machine", "route"), [(with_helium(), by_jit), (M55, by_c)], ids=["meaning", "assembly"])
+def test_sums_that_leave_a_word_before_they_are_shifted(machine: Machine, route: Route, tmp_path: Path) -> None:
+    """Weights of 127 and a zero point of -128: sums times the greatest factor take 33 bits."""
+    graph = layer((1, 40, 16), 3, pad=(1, 1), zero_point=-128)
+    signs = np.where(np.arange(16) % 4 == 3, -127, 127)
+    graph = with_weights(graph, np.broadcast_to(signs[:, np.newaxis, np.newaxis], (16, 3, 1)))
+    assert BLOCK in blocks(graph, M55)
+    assert_exact(graph, machine, route, tmp_path)
+
+
+def test_other_layers_keep_their_way() -> None:
+    """Products that leave a halfword, several channels of the output for one of the input, four taps."""
+    wide = with_weights(layer((1, 9, 16), 3), np.full((16, 3, 1), -128))
+    several = with_scales(integer_conv_graph((1, 9, 8), (16, 3, 1), group=8, stride=(1,), pad=(0, 0)))
+    for graph in (wide, several, layer((1, 9, 16), 4)):
+        assert BLOCK not in blocks(graph, M55)
+
+
+def test_the_stream_of_a_tile() -> None:
+    """Three channels, by hand: bytes by taps; halfwords and words of channels 0 and 2, then of channel 1."""
+    words = pack(np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]]), np.array([10, 11, 12]), np.array([20, 21, 22]))
+    assert words.shape == (36,)
+    assert [words[0], words[4], words[8]] == [0x070401, 0x080502, 0x090603]
+    assert list(words[12:16]) == [10 | 12 << 16, 0, 0, 0]
+    assert list(words[16:24]) == [20, 0, 0, 0, 22, 0, 0, 0]
+    assert list(words[24:36]) == [11, 0, 0, 0, 21, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_outputs_take_the_place_of_inputs() -> None:
+    """A line of 6,400 bytes is computed a piece at a time."""
+    program = lower_graph(layer((1, 200, 32), 3, pad=(1, 1)), M55)
+    assert program.plan.ram < 6400 + 2048
