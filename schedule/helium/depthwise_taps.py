@@ -23,14 +23,14 @@ from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.attributes import ints
 from ...ops.halfword_factors import halfword_factors
-from ..block_depthwise import DepthwiseLayer
+from ..block_depthwise import DepthwiseLayer, Order
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..nibble_weights import are_nibbles
 from ..requantization import MOST_PRODUCT, requantization_of
 
-PIECE_BYTES = 512
+PIECE_BYTES = 256
 """That are written at a time: outputs that take the place of inputs lie so far before them."""
 MOST_JOINED, ABOUT = 128, 1.1
 """Channels of neighbouring pixels that are side by side, as each has weights of its own; and what is about as fast."""
@@ -68,12 +68,20 @@ class _Numbers:
         return _Numbers(pack(*(np.concatenate([each] * joined) for each in (taps, factors, bias))), shift - SHIFT)
 
 
+def _order(ctx: KernelContext) -> Order:
+    """A line is a row of pixels, or where its elements come one by one a column of them."""
+    if len(ctx.output.shape) == 4:
+        return 0, 1
+    return (0, None) if ctx.by_rows else (None, 0)
+
+
 def _joined(ctx: KernelContext) -> int:
     """How many neighbouring pixels are one to the block, their channels side by side: few channels leave tiles empty.
     Of numbers that take about the fewest tiles the least."""
     anchor, _ = ctx.contraction
     *_, columns, channels = anchor.output.shape
-    most = min(MOST_JOINED // channels, columns) if ints(anchor.attrs, "stride")[-1] == 1 else 1
+    alone = ints(anchor.attrs, "stride")[-1] != 1 or _order(ctx)[1] is None
+    most = 1 if alone else min(MOST_JOINED // channels, columns)
     tiles = {joined: -(-joined * channels // TILE) / joined for joined in range(1, max(1, most) + 1)}
     return next(joined for joined, each in tiles.items() if each <= ABOUT * min(tiles.values()))
 
@@ -93,8 +101,7 @@ def lower_helium_taps(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_helium_taps` holds."""
     numbers = _Numbers.of(ctx)
     assert numbers is not None
-    order = (None, 0) if len(ctx.output.shape) == 3 else (0, 1)
-    return _HeliumTaps(DepthwiseLayer(ctx, order, MOST_PRODUCT), numbers).emit()
+    return _HeliumTaps(DepthwiseLayer(ctx, _order(ctx), MOST_PRODUCT), numbers).emit()
 
 
 class _HeliumTaps:

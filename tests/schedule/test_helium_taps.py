@@ -6,12 +6,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import ccml
 import numpy as np
+import onnx
 import pytest
 from ccml.blocks.helium_taps import pack
+from ccml.driver import ModelOptions, compile_source, read
 from ccml.ir.graph import Graph
+from ccml.passes.by_rows import ONLY
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.schedule.graphs import integer_conv_graph
 from tests.schedule.test_halfword_factors import blocks, with_scales
@@ -99,6 +104,32 @@ def test_the_stream_of_a_tile() -> None:
 
 
 def test_outputs_take_the_place_of_inputs() -> None:
-    """A line of 6,400 bytes is computed a piece at a time."""
+    """A line of 6,400 bytes is computed 256 bytes at a time."""
     program = lower_graph(layer((1, 200, 32), 3, pad=(1, 1)), M55)
-    assert program.plan.ram < 6400 + 2048
+    assert program.plan.ram < 6400 + 1024
+
+
+def save_line(path: Path) -> Path:
+    """A quantized model: three taps along a line [1, 200, 32]."""
+    rng, shape = np.random.default_rng(1), (1, 200, 32)
+    weights = rng.standard_normal((32, 1, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["first"], perm=[0, 2, 1]),
+        helper.make_node("Conv", ["first", "w"], ["made"], group=32, pads=[1, 1]),
+        helper.make_node("Transpose", ["made"], ["y"], perm=[0, 2, 1]),
+    ]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "xy")
+    graph = helper.make_graph(nodes, "line", [x], [y], [numpy_helper.from_array(weights, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path / "float.onnx")
+    np.savez(path / "samples.npz", x=rng.standard_normal((4, *shape)).astype(np.float32))
+    options = ccml.QuantizeOptions(integer_io=True)
+    ccml.quantize(path / "float.onnx", ccml.Quantization(path / "samples.npz", options), path / "line.onnx")
+    return path / "line.onnx"
+
+
+def test_lines_that_come_element_by_element_are_computed_so(tmp_path: Path) -> None:
+    """With ``--input rows`` no more of a line is needed than what the taps of an output see."""
+    source = read(save_line(tmp_path), ModelOptions(rows=(ONLY,)))
+    program = compile_source(source, M55).program
+    assert any(block.name.startswith(BLOCK) for block in program.blocks)
+    assert program.plan.ram < 6400 + 512
