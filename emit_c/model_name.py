@@ -8,7 +8,8 @@ from pathlib import Path
 from ..errors import CcmlError, ErrorCode
 from .system_headers import SYSTEM_HEADERS
 
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*\Z")
+"""C++ reserves what has two underscores in a row, which symbols behind one at the end would have."""
 _MAX_LENGTH = 64
 _SYSTEM_LIBRARIES = """
     atomic c crypt dl EGL gcc gcc_s gomp log m nsl pthread resolv rt ssp stdc++ System unwind util vulkan z
@@ -23,16 +24,16 @@ def model_name(path: Path, wanted: str | None) -> str:
     if wanted is None:
         return _from_file(path)
     if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in _TAKEN:
-        raise CcmlError(
-            ErrorCode.BAD_OPTION,
-            f"'{wanted}' is no prefix of C symbols, or the name of a system's library",
-            hint=f"a letter, then letters, digits and _, at most {_MAX_LENGTH}, such as '{_from_file(Path(wanted))}'",
-        )
+        reason = f"'{wanted}' is no prefix of C symbols, or the name of a system's library"
+        such = _from_file(Path(wanted))
+        hint = f"letters, digits and single _ between them, at most {_MAX_LENGTH}, such as '{such}'"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=hint)
     return wanted
 
 
 def _from_file(path: Path) -> str:
-    stem = re.sub(r"\W+", "_", path.stem, flags=re.ASCII).strip("_")[:_MAX_LENGTH] or "model"
+    stem = re.sub(r"[\W_]+", "_", path.stem, flags=re.ASCII).strip("_") or "model"
     if not stem[0].isalpha():
-        stem = f"m_{stem}"[:_MAX_LENGTH]
-    return f"{stem}_model"[:_MAX_LENGTH] if stem.lower() in _TAKEN else stem
+        stem = f"m_{stem}"
+    stem = stem[:_MAX_LENGTH].rstrip("_")
+    return f"{stem}_model" if stem.lower() in _TAKEN else stem

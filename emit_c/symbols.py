@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -176,7 +175,7 @@ def rows_symbol(prefix: str) -> str:
 
 def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
-    prefix = re.sub(r"^v_", "", c_identifier(program.name))
+    prefix = program.name
     names = Names()
     kept, apart = bool(program.states), program.weights is not None
     own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")

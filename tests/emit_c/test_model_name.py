@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ccml.emit_c.model_name import model_name
+from ccml.emit_c.symbols import assign_symbols
 from ccml.emit_c.system_headers import SYSTEM_HEADERS
+from ccml.emit_llvm.entry import run_symbol
 from ccml.errors import CcmlError, ErrorCode
+from ccml.program.build import lower_graph
+from ccml.targets import select
 
+from tests.schedule.graphs import conv_graph
 from tests.tools import needs
 
 
@@ -29,6 +35,9 @@ from tests.tools import needs
         ("m.onnx", "m_model"),
         ("log.onnx", "log_model"),
         ("-.onnx", "model"),
+        ("a__b_.onnx", "a_b"),
+        ("v_net.onnx", "v_net"),
+        ("a" * 63 + "_b.onnx", "a" * 63),
         ("a" * 90 + ".onnx", "a" * 64),
     ],
 )
@@ -36,7 +45,10 @@ def test_from_a_file(file: str, name: str) -> None:
     assert model_name(Path(file), None) == name
 
 
-@pytest.mark.parametrize("name", ["", "2x", "a-b", "a b", "é", "stdio", "Features", "log", "C", "_x", "a" * 65, "a\n"])
+REFUSED = ["", "2x", "a-b", "a b", "é", "stdio", "Features", "log", "C", "_x", "a" * 65, "a\n", "a__b", "a_"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
     with pytest.raises(CcmlError) as caught:
         model_name(Path("m.onnx"), name)
@@ -45,6 +57,13 @@ def test_refused(name: str) -> None:
 
 def test_accepted() -> None:
     assert model_name(Path("m.onnx"), "Wake_Word2") == "Wake_Word2"
+
+
+@pytest.mark.parametrize("name", ["v_net", "int", "u8", "Wake_Word2"])
+def test_c_and_objects_have_the_same_symbols(name: str) -> None:
+    machine = select("generic")
+    program = replace(lower_graph(conv_graph((1, 4, 4, 2), (3, 1, 1, 2)), machine), name=name)
+    assert assign_symbols(program).run == run_symbol(program) == f"{name}_run"
 
 
 TOOLCHAINS = ("gcc", "clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "arm-linux-gnueabihf-gcc")
