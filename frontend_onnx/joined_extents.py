@@ -81,12 +81,19 @@ def windows(site: Site) -> Sequence[Extents]:
         parts = pooled and flag(site.attrs, "ceil_mode") and stride[dim] > 1
         if parts and reach < pads[dim + len(pads) // 2] + stride[dim]:
             raise site.refuse(axis, "may have a window beyond the end of")
-        if border or parts:
+        if border or parts or (not pooled and _put_together(site)):
             site.cleared(0, axis, _border(site, axis))
         more = border - reach + stride[dim] + (stride[dim] - 1 if parts else 0)
         found[axis] = site.builder.stepped(count, more, stride[dim], site.loc)
     assert len(x.shape) == site.types[0].rank
     return [found]
+
+
+def _put_together(site: Site) -> bool:
+    """Whether Winograd's algorithm may compute a convolution: of sums over whole tiles, in which what lies beyond an
+    extent has to be numbers."""
+    plain = all(step == 1 for name in ("stride", "dilation") for step in ints(site.attrs, name))
+    return plain and site.operand(0).dtype.is_float and site.operand(1).shape[2:] == (3, 3)
 
 
 def _border(site: Site, axis: int) -> float:

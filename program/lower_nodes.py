@@ -226,7 +226,7 @@ class _Lowering:
         """The steps with kernels that compute no more than is needed for the extents of a run."""
         if not self.graph.extents:
             return body
-        needed = needed_elements(self.graph)
+        needed = needed_elements(self.graph, self._tile)
         held = {value.name: value for value in self.graph.values() if value.name not in self.graph.constants}
         limits = [limit for each in needed.values() for limit in each if limit is not None]
         places = {limit.extent: self.place(held[limit.extent]) for limit in limits if limit.extent in held}
@@ -385,6 +385,10 @@ class _Lowering:
         if name not in self.generators:
             self.generators[name] = choose_generator(ctx)
         return self.generators[name]
+
+    def _tile(self, node: Node) -> int:
+        chosen = self.generators.get(node.outputs[0].name)
+        return 1 if chosen is None else chosen.tile
 
     def _decision(self, node: Node) -> Decision | None:
         """The best that is known of a node, once for those with its output: a border that is copied changes nothing."""

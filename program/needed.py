@@ -65,15 +65,19 @@ class Mask:
     axis: int
 
 
-def needed_elements(graph: Graph) -> dict[str, Needed]:
-    """What is needed of values of ``graph``, by name. What no output depends on is left out."""
+def needed_elements(graph: Graph, tile: Callable[[Node], int]) -> dict[str, Needed]:
+    """What is needed of values of ``graph``, by name. What no output depends on is left out.
+
+    A fused node makes ``tile`` neighbouring windows of sums over all that these read: what is read for one that is
+    needed has to be numbers for the others, too.
+    """
     outputs: dict[str, list[Limit | None]] = {value.name: [None] * len(value.shape) for value in graph.outputs}
     for extent in graph.extents:
         for name, axis in extent.dims:
             if name in outputs:
                 outputs[name][axis] = Limit(extent.value)
     masks = _masks(graph, {}, {})
-    return _backwards(graph, {name: tuple(limits) for name, limits in outputs.items()}, masks)
+    return _backwards(graph, {name: tuple(limits) for name, limits in outputs.items()}, masks, tile)
 
 
 # ---------------------------------------------------------------- masks, forwards
@@ -130,6 +134,7 @@ class _Site:
     node: Node
     needed: Needed
     masks: Mapping[str, Mask]
+    tile: int
 
     def shape(self, position: int) -> tuple[int, ...]:
         value = self.node.inputs[position]
@@ -141,20 +146,22 @@ Rule = Callable[[_Site], Sequence[Needed | None]]
 """What is needed of the first operands, ``None``: all of it; of further ones all."""
 
 
-def _backwards(graph: Graph, outputs: Mapping[str, Needed], masks: Mapping[str, Mask]) -> dict[str, Needed]:
+def _backwards(
+    graph: Graph, outputs: Mapping[str, Needed], masks: Mapping[str, Mask], tile: Callable[[Node], int]
+) -> dict[str, Needed]:
     found = dict(outputs)
     for node in reversed(graph.nodes):
         results = {value.name: found[value.name] for value in node.outputs if value.name in found}
         if not results:
             continue
-        for name, needed in _of_operands(node, results, masks):
+        for name, needed in _of_operands(node, results, masks, tile):
             known = found.get(name)
             found[name] = needed if known is None else _together(known, needed)
     return found
 
 
 def _of_operands(
-    node: Node, results: Mapping[str, Needed], masks: Mapping[str, Mask]
+    node: Node, results: Mapping[str, Needed], masks: Mapping[str, Mask], tile: Callable[[Node], int]
 ) -> list[tuple[str, Needed]]:
     if node.op == "fused":
         body, outer = body_of(node.attrs), _outer(node)
@@ -164,7 +171,8 @@ def _of_operands(
             if result.name in results
         }
         inside = _inside(body, outer, masks)
-        found = _backwards(body, wanted, inside)
+        windows = tile(node)
+        found = _backwards(body, wanted, inside, lambda _: windows)
         return [
             (outer[value.name], tuple(_renamed(limit, outer) for limit in found[value.name]))
             for value in body.inputs
@@ -177,7 +185,7 @@ def _of_operands(
         together = needs[0]
         for other in needs[1:]:
             together = _together(together, other)
-        given = list(rule(_Site(node, together, masks)))
+        given = list(rule(_Site(node, together, masks, tile(node))))
     given += [None] * (len(node.inputs) - len(given))
     return [
         (value.name, needed or (None,) * len(value.shape))
@@ -304,7 +312,7 @@ def _windows(site: _Site) -> Sequence[Needed | None]:
         limit = site.needed[first + dim]
         if limit is not None:
             reach = (kernel[dim] - 1) * dilation[dim] + 1
-            limits[first + dim] = limit.moved(stride[dim], reach - stride[dim] - pad[dim])
+            limits[first + dim] = limit.moved(stride[dim], reach - stride[dim] - pad[dim] + site.tile - 1)
     if site.node.op == "pool":
         channels = len(x) - 1 if layout == "channels_last" else 1
         limits[channels] = site.needed[channels]

@@ -69,7 +69,8 @@ class Generator:
     have the block instruction ``block``, if it needs any, and where ``applies`` holds; ``emit`` makes the loops.
     ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. ``halo`` is what they
     rely on around the input of their anchor; ``None``: they put values in place of what is beyond the border.
-    ``tunable``: something about the loops may be decided from outside.
+    ``tunable``: something about the loops may be decided from outside. ``tile``: as many neighbouring windows along each
+    dimension are computed of sums over all that they read.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Generator:
     halo: Callable[[Node], Halo] | None = None
     block: str | None = None
     tunable: bool = False
+    tile: int = 1
 
     def fits(self, ctx: KernelContext) -> bool:
         op = None if ctx.anchor is None else ctx.anchor.op
@@ -170,6 +172,7 @@ def _winograd(outputs: int) -> Generator:
         lambda ctx: direct(ctx) * winograd_cost(ctx, outputs),
         lambda conv: winograd_halo(conv, outputs),
         tunable=True,
+        tile=outputs,
     )
 
 

@@ -89,3 +89,34 @@ def test_what_depends_on_the_end_in_another_way_is_refused(made: onnx.NodeProto,
     with pytest.raises(CcmlError) as caught:
         import_model(model([made], [value("x", [1, 4, "n"])], ["y"], constants), {"n": Range(2, 11)})
     assert reason in caught.value.reason and caught.value.hint is not None
+
+
+IMAGES: Mapping[str, list[onnx.NodeProto]] = {
+    "with borders": [
+        N("Conv", ["x", "k"], ["c"], pads=[2, 2, 2, 2]), N("Conv", ["c", "l"], ["d"], pads=[1, 1, 1, 1]),
+        N("Conv", ["d", "m"], ["y"], pads=[1, 1, 1, 1]),
+    ],
+    "without a border": [
+        N("Conv", ["x", "k"], ["c"], pads=[3, 3, 3, 3]), N("Conv", ["c", "l"], ["d"], pads=[0, 1, 0, 1]),
+        N("Conv", ["d", "m"], ["y"], pads=[1, 0, 1, 0]),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_tiles_at_the_end_of_an_image_hold_numbers(name: str) -> None:
+    """3x3 convolutions are computed in tiles, of sums over all inputs of one: memory that holds no numbers yet is not
+    among them."""
+    shapes = {"k": (8, 1, 5, 5), "l": (8, 8, 3, 3), "m": (9, 8, 3, 3)}
+    constants: dict[str, Operand] = {
+        key: RNG.standard_normal(shape).astype(np.float32) / 9 for key, shape in shapes.items()
+    }
+    made = model(IMAGES[name], [value("x", [1, 1, "h", "w"])], ["y"], constants)
+    graph = import_model(made, {"h": Range(1, 16), "w": Range(1, 12)})
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    for rows, columns in ((1, 1), (5, 7), (3, 12), (16, 12), (13, 6)):
+        feeds = {"x": RNG.standard_normal((1, 1, rows, columns)).astype(np.float32)}
+        for pool in compiled._pools:
+            pool.fill(0xFF)  # not a number, as float32
+        (wanted,), found = onnxruntime(made, feeds), compiled.run(feeds)["y"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
