@@ -21,7 +21,7 @@ from ..ops.attributes import flag, floats, integer, ints, text
 from ..ops.opdef import Kind
 from ..ops.recurrent import lengths_position
 from ..ops.table import OPS
-from .joined_extents import concat, pad, windows
+from .joined_extents import concat, pad, transposed_windows, windows
 
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
@@ -395,7 +395,7 @@ def _recurrent(states: int) -> Rule:
 RULES: Mapping[str, Rule] = {
     "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": concat, "pad": pad,
     "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
-    "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": windows, "conv_transpose": _over_batch,
+    "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": windows, "conv_transpose": transposed_windows,
     "pool": windows, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
     "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,

@@ -14,6 +14,7 @@ import numpy as np
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.attributes import flag, integer, ints, number, text
+from ..ops.integer import zero_point
 from .counts import Counts, Polynomial
 
 if TYPE_CHECKING:
@@ -89,6 +90,23 @@ def windows(site: Site) -> Sequence[Extents]:
     return [found]
 
 
+def transposed_windows(site: Site) -> Sequence[Extents]:
+    """As many elements as the windows of an extent make; what lies beyond it, which would reach into the last of them,
+    becomes 0."""
+    pads, spatial = ints(site.attrs, "pad"), len(site.operand(0).shape) - 2
+    site.fixed(*range(1, len(site.operands)))
+    site.constant_over(0, (1,), "works along")
+    found = dict(site.extents(0))
+    for axis, count in ((axis, count) for axis, count in site.extents(0).items() if axis > 1):
+        dim = axis - 2
+        stride, dilation, extra = (ints(site.attrs, name)[dim] for name in ("stride", "dilation", "output_padding"))
+        reach = (site.operand(1).shape[axis] - 1) * dilation + 1
+        more = reach - stride + extra - pads[dim] - pads[dim + spatial]
+        site.cleared(0, axis, 0)
+        found[axis] = site.builder.total([site.builder.scaled(count, stride, site.loc)], more, site.loc)
+    return [found]
+
+
 def _put_together(site: Site) -> bool:
     """Whether Winograd's algorithm may compute a convolution: of sums over whole tiles, in which what lies beyond an
     extent has to be numbers."""
@@ -102,6 +120,8 @@ def _border(site: Site, axis: int) -> float:
     dtype = site.operand(0).dtype
     if site.op == "pool" and text(site.attrs, "kind") == "max":
         return least(dtype)
+    if site.op == "conv":
+        return zero_point(site.attrs)
     if not dtype.is_float:
         raise site.refuse(axis, "sums up integers over a border of")
     return 0.0

@@ -44,6 +44,8 @@ def conv_transpose(ctx: NodeContext) -> Sequence[Value]:
     spatial = len(window.kernel)
     pad, extra = window.pad, ctx.integers("output_padding", (0,) * spatial)
     wanted = ctx.integers("output_shape", ())[-spatial:]
+    if wanted and any(axis > 1 for axis in ctx.extents(x)):
+        raise ctx.unsupported("output_shape where extents are only known in a run", hint="give pads in its place")
     if not wanted and window.same:
         wanted = tuple(extent * step for extent, step in zip(x.shape[2:], window.stride))
     if len(extra) != spatial or len(wanted) not in (0, spatial):

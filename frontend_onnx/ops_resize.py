@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
+from .counted_resize import Resized, resize_along, resized_extents
 from .interpolation import Interpolation, Taps, taps
 from .runtime_resize import resize_anywhere
 
@@ -32,6 +33,9 @@ def _asymmetric(ctx: NodeContext, x: Value, scales: tuple[float, ...]) -> Value:
     if mode == "nearest" and any(scale < 1 and (1 / scale) % 1 for scale in scales):
         raise ctx.unsupported(f"nearest with scales {scales}, which opset {ctx.opset} does not define")
     how = _old_form(mode)
+    resized = resized_extents(ctx, x, range(len(scales)), scales, None)
+    if resized:
+        return _counted(ctx, x, how, resized)
     sizes = _scaled_sizes(x.shape, scales)
     return _resized(ctx, x, how, sizes, scales, ((0.0, 1.0),) * len(scales))
 
@@ -58,6 +62,9 @@ def resize(ctx: NodeContext) -> Sequence[Value]:
     )  # fmt: skip
     rank = len(x.shape)
     axes = ctx.axes(ctx.integers("axes", tuple(range(rank))), rank)
+    resized = _resized_extents(ctx, x, axes)
+    if resized:
+        return [_counted(ctx, x, how, resized)]
     if ctx.runtime(2, 3) or (how.coordinates == "tf_crop_and_resize" and ctx.runtime(1)):
         return [resize_anywhere(ctx, how, axes, 2)]
     sizes, scales = _sizes_and_scales(ctx, x, axes)
@@ -71,7 +78,59 @@ def resize(ctx: NodeContext) -> Sequence[Value]:
     return [_resized(ctx, x, how, sizes, scales, rois)]
 
 
+def _resized_extents(ctx: NodeContext, x: Value, axes: tuple[int, ...]) -> Mapping[int, Resized]:
+    """What dimensions are resized to where extents depend on a run."""
+    given = None if ctx.optional(2) is None else ctx.known(ctx.input(2))
+    _check_fixed(ctx, 2, "scales")
+    scales = None if given is None or not given.size else [float(entry) for entry in given.reshape(-1)]
+    sizes = ctx.optional(3)
+    if scales is None and (sizes is None or sizes.type.size != len(axes)):
+        return {}
+    if scales is not None and (sizes is not None or len(scales) != len(axes) or min(scales) <= 0):
+        return {}
+    if scales is None and ctx.string("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return {}
+    return resized_extents(ctx, x, axes, scales, sizes)
+
+
+def _counted(ctx: NodeContext, x: Value, how: Interpolation, resized: Mapping[int, Resized]) -> Value:
+    """``x`` resized along dimensions whose extents depend on a run, and along others."""
+    _check_mode(ctx, x, how)
+    dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
+    counted = {
+        axis: to
+        for axis, to in resized.items()
+        if to.count.number is None or ctx.extent_along(x, axis).number is None
+    }
+    sizes, scales = list(x.shape), [1.0] * len(x.shape)
+    for axis, to in resized.items():
+        if axis not in counted and to.count.number is not None:
+            sizes[axis] = to.count.number
+            scales[axis] = sizes[axis] / x.shape[axis] if to.scale is None else to.scale
+    y = resize_along(ctx, x, counted, how)
+    for axis in counted:
+        sizes[axis] = y.shape[axis]
+    return ctx.cast(_resized(ctx, y, how, sizes, scales, ((0.0, 1.0),) * len(sizes)), dtype)
+
+
+def _check_fixed(ctx: NodeContext, position: int, what: str) -> None:
+    """Refuses constants that are computed of extents: quotients as floats, of which a size can not be told."""
+    if ctx.builder.numbers.depends(ctx.optional(position)):
+        raise ctx.unsupported(
+            f"{what} computed of extents that are only known in a run",
+            hint="fix the dimension with --dim, or export with operator set 11 or newer, where sizes are given",
+        )
+
+
+def _check_mode(ctx: NodeContext, x: Value, how: Interpolation) -> None:
+    if how.mode not in ("nearest", "linear", "cubic"):
+        raise ctx.invalid(f"mode is {how.mode}")
+    if how.mode != "nearest" and not x.dtype.is_float:
+        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
+
+
 def _floats(ctx: NodeContext, position: int, what: str) -> tuple[float, ...]:
+    _check_fixed(ctx, position, what)
     numbers = tuple(float(entry) for entry in ctx.static(position, what).reshape(-1))
     if not all(map(isfinite, numbers)):
         raise ctx.invalid(f"{what} {numbers}")
@@ -114,10 +173,7 @@ def _resized(
     ctx: NodeContext, x: Value, how: Interpolation, sizes: Sequence[int], scales: Sequence[float],
     rois: Sequence[tuple[float, float]],
 ) -> Value:  # fmt: skip
-    if how.mode not in ("nearest", "linear", "cubic"):
-        raise ctx.invalid(f"mode is {how.mode}")
-    if how.mode != "nearest" and not x.dtype.is_float:
-        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
+    _check_mode(ctx, x, how)
     dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
     for axis, (size, scale, roi) in enumerate(zip(sizes, scales, rois)):
         extent = x.shape[axis]

@@ -52,9 +52,10 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
             beyond = ctx.reshape(beyond, (count, *[1] * (rank - axis - 1)))
             outside = beyond if outside is None else ctx.emit("or", outside, beyond)
         if how.mode == "nearest":
-            columns[axis] = _index(ctx, _rounded(ctx, place, how.nearest_mode), extent)
+            columns[axis] = index_within(ctx, rounded(ctx, place, how.nearest_mode), ctx.scalar(extent, place))
         else:
-            x = _interpolated(ctx, x, axis, how, place, scales[number], least[number])
+            squeeze = (scales[number], least[number]) if how.antialias else None
+            x = interpolated(ctx, x, axis, how, place, ctx.scalar(extent, place), squeeze)
     x = gather_at(ctx, x, shape, columns)
     if outside is not None:
         x = ctx.emit("where", outside, ctx.scalar(ctx.number("extrapolation_value", 0.0), x), x)
@@ -122,7 +123,8 @@ def _coordinates(
         raise ctx.invalid(str(problem)) from problem
 
 
-def _rounded(ctx: NodeContext, place: Value, mode: str) -> Value:
+def rounded(ctx: NodeContext, place: Value, mode: str) -> Value:
+    """The nearest elements, as whole numbers in float64."""
     if mode not in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
         raise ctx.invalid(f"nearest_mode is {mode}")
     shift = {"round_prefer_floor": -0.5, "round_prefer_ceil": 0.5}.get(mode)
@@ -130,37 +132,42 @@ def _rounded(ctx: NodeContext, place: Value, mode: str) -> Value:
     return ctx.emit("ceil" if mode in ("round_prefer_floor", "ceil") else "floor", moved)
 
 
-def _index(ctx: NodeContext, place: Value, extent: int) -> Value:
-    """Whole numbers as positions within the extent; what is no number becomes one of them."""
-    narrow = ctx.cast(ctx.emit("clip", place, lo=-1.0, hi=float(extent)), DType.I32)
-    return ctx.emit("clip", narrow, lo=0, hi=extent - 1)
+def index_within(ctx: NodeContext, place: Value, extent: Value) -> Value:
+    """Whole numbers as positions within the extent, which is float64 as well; what is no number becomes one of them."""
+    known = ctx.array(extent)
+    if known is None:
+        zero = ctx.scalar(0, place)
+        last = ctx.emit("max", ctx.emit("sub", extent, ctx.scalar(1, extent)), zero)
+        return ctx.cast(ctx.emit("min", ctx.emit("max", place, zero), last), DType.I32)
+    narrow = ctx.cast(ctx.emit("clip", place, lo=-1.0, hi=float(known)), DType.I32)
+    return ctx.emit("clip", narrow, lo=0, hi=int(known) - 1)
 
 
-def _interpolated(
-    ctx: NodeContext, x: Value, axis: int, how: Interpolation, place: Value, scale: Value, least: float
-) -> Value:
-    """The weighted sum of the elements around each place; ``least`` bounds how many there are with ``antialias``."""
-    extent, rank, count = x.shape[axis], len(x.shape), place.shape[0]
-    first = int(np.floor(-(2 if how.mode == "cubic" else 1) / (min(least, 1.0) if how.antialias else 1.0))) + 1
+def interpolated(
+    ctx: NodeContext, x: Value, axis: int, how: Interpolation, place: Value, extent: Value,
+    squeeze: tuple[Value, float] | None = None,
+) -> Value:  # fmt: skip
+    """The weighted sum of the elements around each place; with ``antialias`` there are as many as the scale and what it
+    is at least say, in ``squeeze``."""
+    rank, count = len(x.shape), place.shape[0]
+    first = int(np.floor(-(2 if how.mode == "cubic" else 1) / (min(squeeze[1], 1.0) if squeeze else 1.0))) + 1
     width = 2 - 2 * first
     if width > MAX_TAPS:
         raise ctx.unsupported(f"scales computed at run time that weigh {width} elements", hint="make them constant")
     column = ctx.reshape(place, (count, 1))
     index = ctx.emit("add", ctx.emit("floor", column), ctx.constant(np.arange(first, 2.0 - first)))
     distance = ctx.emit("abs", ctx.emit("sub", index, column))
-    if how.antialias:
-        distance = ctx.emit("mul", distance, ctx.emit("min", scale, ctx.scalar(1, scale)))
+    if squeeze:
+        distance = ctx.emit("mul", distance, ctx.emit("min", squeeze[0], ctx.scalar(1, squeeze[0])))
     weights = _cubic(ctx, distance, how.cubic_a) if how.mode == "cubic" else _linear(ctx, distance)
     zero = ctx.scalar(0, weights)
     if how.exclude_outside:
         low = ctx.emit("lt", index, zero)
-        weights = ctx.emit(
-            "where", ctx.emit("or", low, ctx.emit("ge", index, ctx.scalar(extent, index))), zero, weights
-        )
+        weights = ctx.emit("where", ctx.emit("or", low, ctx.emit("ge", index, extent)), zero, weights)
     total = ctx.emit("reduce", weights, kind="sum", axes=(1,), keepdims=True)
     total = ctx.emit("where", ctx.emit("eq", total, zero), ctx.scalar(1, total), total)
     weights = ctx.cast(ctx.emit("div", weights, total), x.dtype)
-    taken = ctx.emit("gather", x, _index(ctx, index, extent), axis=axis)
+    taken = ctx.emit("gather", x, index_within(ctx, index, extent), axis=axis)
     product = ctx.emit("mul", taken, ctx.reshape(weights, (count, width, *[1] * (rank - axis - 1))))
     return ctx.emit("reduce", product, kind="sum", axes=(axis + 1,), keepdims=False)
 

@@ -69,8 +69,8 @@ class Generator:
     have the block instruction ``block``, if it needs any, and where ``applies`` holds; ``emit`` makes the loops.
     ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. ``halo`` is what they
     rely on around the input of their anchor; ``None``: they put values in place of what is beyond the border.
-    ``tunable``: something about the loops may be decided from outside. ``tile``: as many neighbouring windows along each
-    dimension are computed of sums over all that they read.
+    ``tunable``: something about the loops may be decided from outside. ``tile``: as many neighbouring windows along
+    each dimension are computed of sums over all that they read.
     """
 
     name: str

@@ -120,3 +120,126 @@ def test_tiles_at_the_end_of_an_image_hold_numbers(name: str) -> None:
             pool.fill(0xFF)  # not a number, as float32
         (wanted,), found = onnxruntime(made, feeds), compiled.run(feeds)["y"]
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+RESIZES: Mapping[str, tuple[list[onnx.NodeProto], int]] = {
+    "nearest, twice": ([N("Resize", ["x", "", "twice"], ["y"])], 13),
+    "nearest as before 10": ([N("Upsample", ["x", "twice"], ["y"])], 9),
+    "linear, by three halves": ([N("Resize", ["x", "", "more"], ["y"], mode="linear")], 13),
+    "linear, aligned": (
+        [N("Resize", ["x", "", "more"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")], 13,
+    ),
+    "cubic, half": (
+        [N("Resize", ["x", "", "half"], ["y"], mode="cubic", coordinate_transformation_mode="asymmetric")], 13,
+    ),
+    "cubic without what is outside": (
+        [N("Resize", ["x", "", "more"], ["y"], mode="cubic", exclude_outside=1)], 13,
+    ),
+    "symmetric": (
+        [N("Resize", ["x", "", "more"], ["y"], mode="linear",
+           coordinate_transformation_mode="half_pixel_symmetric")], 19,
+    ),
+    "to the size of another, and a fixed one": (
+        [
+            N("Conv", ["x", "k"], ["c"], strides=[2, 2], pads=[1, 1, 1, 1]), N("Shape", ["x"], ["s"]),
+            N("Slice", ["s", "first", "second"], ["outer"]), N("Slice", ["s", "third", "fourth"], ["columns"]),
+            N("Concat", ["outer", "four", "ten", "columns"], ["sizes"], axis=0),
+            N("Resize", ["c", "", "", "sizes"], ["y"], mode="linear",
+              coordinate_transformation_mode="pytorch_half_pixel"),
+        ], 13,
+    ),
+    "to a size that is fixed": ([N("Resize", ["x", "", "", "fixed"], ["y"], mode="linear")], 18),
+    "and a convolution": (
+        [N("Resize", ["x", "", "twice"], ["r"]), N("Conv", ["r", "k"], ["y"], pads=[1, 1, 1, 1])], 13,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESIZES)
+def test_resized_extents(name: str) -> None:
+    nodes, opset = RESIZES[name]
+    ones = np.ones(4, np.float32)
+    constants: dict[str, Operand] = {
+        "twice": ones * [1, 1, 2, 2], "more": ones * [1, 1, 1.5, 2.3], "half": ones * [1, 1, 0.5, 0.75],
+        "k": RNG.standard_normal((4, 4, 3, 3)).astype(np.float32) / 6, "first": np.array([0]), "second": np.array([1]),
+        "third": np.array([3]), "fourth": np.array([4]), "four": np.array([4]), "ten": np.array([10]),
+        "fixed": np.array([1, 4, 6, 9]),
+    }  # fmt: skip
+    constants = {key: np.float32(a) if a.dtype.kind == "f" else a for key, a in constants.items()}
+    read = {operand for made in nodes for operand in made.input}
+    used = {key: array for key, array in constants.items() if key in read}
+    made = model(nodes, [value("x", [1, 4, "h", "w"])], ["y"], used, opset=opset)
+    graph = import_model(made, {"h": Range(1, 9), "w": Range(2, 7)})
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    for rows, columns in ((1, 2), (4, 5), (3, 7), (9, 7), (8, 3)):
+        feeds = {"x": RNG.standard_normal((1, 4, rows, columns)).astype(np.float32)}
+        for pool in compiled._pools:
+            pool.fill(0xFF)
+        (wanted,), found = onnxruntime(made, feeds), compiled.run(feeds)["y"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+TRANSPOSED: Mapping[str, list[onnx.NodeProto]] = {
+    "overlapping": [N("ConvTranspose", ["x", "t"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 0])],
+    "side by side": [N("ConvTranspose", ["x", "t"], ["y"], strides=[3, 3])],
+    "with gaps": [N("ConvTranspose", ["x", "t"], ["y"], strides=[4, 2], dilations=[1, 2])],
+    "as wide as the operand": [N("ConvTranspose", ["x", "t"], ["y"], strides=[2, 2], auto_pad="SAME_UPPER")],
+    "behind a convolution, and joined": [
+        N("Conv", ["x", "k"], ["c"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        N("ConvTranspose", ["c", "t"], ["d"], strides=[1, 1], pads=[1, 1, 1, 1]), N("Add", ["c", "d"], ["a"]),
+        N("ConvTranspose", ["a", "t"], ["y"], strides=[2, 2]),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_transposed_convolutions(name: str) -> None:
+    weights = RNG.standard_normal((2, 4, 4, 3, 3)).astype(np.float32) / 6
+    nodes = TRANSPOSED[name]
+    used = {key: array for key, array in zip("tk", weights) if any(key in made.input for made in nodes)}
+    made = model(nodes, [value("x", ["b", 4, "h", "w"])], ["y"], used)
+    graph = import_model(made, {"b": Range(1, 2), "h": Range(1, 9), "w": Range(2, 7)})
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    for images, rows, columns in ((1, 1, 2), (2, 4, 5), (1, 3, 7), (2, 9, 7), (1, 8, 3)):
+        feeds = {"x": RNG.standard_normal((images, 4, rows, columns)).astype(np.float32)}
+        for pool in compiled._pools:
+            pool.fill(0xFF)
+        (wanted,), found = onnxruntime(made, feeds), compiled.run(feeds)["y"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_output_shape_beside_an_extent_is_refused() -> None:
+    weights = {"t": np.ones((4, 4, 3, 3), np.float32)}
+    nodes = [N("ConvTranspose", ["x", "t"], ["y"], strides=[2, 2], output_shape=[8, 8])]
+    with pytest.raises(CcmlError, match="output_shape"):
+        import_model(model(nodes, [value("x", [1, 4, "h", 4])], ["y"], weights), {"h": Range(1, 9)})
+
+
+def test_scales_that_are_quotients_of_extents_are_refused() -> None:
+    """As operator set 9 makes them of sizes: at some extents, as at these bounds, they are 2."""
+    nodes = [
+        N("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 1, 1]),
+        N("Shape", ["x"], ["sx"]), N("Shape", ["p"], ["sp"]), N("Cast", ["sx"], ["fx"], to=1),
+        N("Cast", ["sp"], ["fp"], to=1), N("Div", ["fx", "fp"], ["scales"]), N("Upsample", ["p", "scales"], ["y"]),
+    ]  # fmt: skip
+    made = model(nodes, [value("x", [1, 4, "h", "w"])], ["y"], {}, opset=9)
+    with pytest.raises(CcmlError, match="operator set 11"):
+        import_model(made, {"h": Range(1, 8), "w": Range(1, 4)})
+
+
+def test_integers_have_the_zero_point_beyond_an_extent() -> None:
+    """As dynamic quantizers write convolutions: the border, and what lies behind the end, stand for 0."""
+    weights = {"w": RNG.integers(-99, 99, (5, 4, 3)).astype(np.int8)}
+    nodes = [
+        N("DynamicQuantizeLinear", ["x"], ["q", "scale", "point"]),
+        N("ConvInteger", ["q", "w", "point"], ["i"], pads=[1, 1]), N("Cast", ["i"], ["f"], to=1),
+        N("Mul", ["f", "scale"], ["y"]),
+    ]  # fmt: skip
+    made = model(nodes, [value("x", [1, 4, "n"])], ["y"], weights)
+    compiled = JitModel(lower_graph(optimize(import_model(made, {"n": Range(1, 9)})), host_machine()))
+    for extent in (1, 4, 9, 5):
+        feeds = {"x": RNG.standard_normal((1, 4, extent)).astype(np.float32)}
+        for pool in compiled._pools:
+            pool.fill(0xFF)
+        (wanted,), found = onnxruntime(made, feeds), compiled.run(feeds)["y"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,107 @@
+"""Resize and Upsample along dimensions whose extents depend on a run.
+
+How many elements there are, where each lies among those of the operand and what these weigh is computed by the run, in
+float64 as ``interpolation.py`` has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext
+from .counts import Polynomial
+from .interpolation import Interpolation
+from .runtime_resize import index_within, interpolated, rounded
+
+MAX_COMPARED = 1 << 16
+"""Extents for which the product with a scale is looked at."""
+
+
+@dataclass(frozen=True)
+class Resized:
+    """What a dimension is resized to, and by which scale where that is not the ratio of both extents."""
+
+    count: Polynomial
+    scale: float | None
+
+
+def resized_extents(
+    ctx: NodeContext, x: Value, axes: Sequence[int], scales: Sequence[float] | None, sizes: Value | None
+) -> dict[int, Resized]:
+    """The dimensions that are resized, where the extents of any depend on a run, before or behind; else none."""
+    wanted = None if scales is not None or sizes is None else ctx.builder.numbers.of(sizes)
+    extents = [ctx.extent_along(x, axis) for axis in axes]
+    found: dict[int, Resized] = {}
+    for axis, extent, size in zip(axes, extents, wanted or ()):
+        if size != extent:
+            found[axis] = Resized(size, None)
+    if all(each.number is not None for each in (*extents, *(to.count for to in found.values()))):
+        return {}
+    for axis, extent, scale in zip(axes, extents, scales or ()):
+        if scale != 1:
+            found[axis] = Resized(_scaled(ctx, extent, scale), scale)
+    return found
+
+
+def _scaled(ctx: NodeContext, extent: Polynomial, scale: float) -> Polynomial:
+    """floor(extent * scale), the product in float32: a quotient that is the same for each extent."""
+    counts = ctx.builder.counts
+    least, most = counts.span(extent)
+    if most - least > MAX_COMPARED:
+        raise ctx.unsupported(f"a scale of {least} to {most} elements", hint="narrow the range")
+    each = np.arange(max(least, 0), most + 1)
+    products = np.floor(each.astype(np.float32) * np.float32(scale)).astype(np.int64)
+    exact = Fraction(float(np.float32(scale)))
+    for ratio in (exact, exact.limit_denominator(1000)):
+        if all(int(n) * ratio.numerator // ratio.denominator == m for n, m in zip(each, products)):
+            return counts.quotient(extent * Polynomial.constant(ratio.numerator), ratio.denominator, ctx.loc)
+    raise ctx.unsupported(f"a scale of {scale:g} along a dimension whose extent is only known in a run")
+
+
+def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: Interpolation) -> Value:
+    """``x`` resized along ``axes``, one after the other."""
+    if how.antialias or how.coordinates == "tf_crop_and_resize":
+        raise ctx.unsupported(
+            "antialias and tf_crop_and_resize need extents that are known", hint="fix the dimension with --dim"
+        )
+    whole, counts, extents = replace(ctx, over_bounds=True), ctx.builder.counts, dict(ctx.extents(x))
+    for axis, to in axes.items():
+        before = ctx.extent_along(x, axis) if axis not in extents else ctx.builder.polynomial(extents[axis])
+        old, new = (whole.cast(counts.value(each, ctx.loc), DType.F64) for each in (before, to.count))
+        scale = whole.emit("div", new, old) if to.scale is None else whole.scalar(to.scale, old)
+        places = _places(whole, how.coordinates, old, new, scale, max(counts.span(to.count)[1], 0))
+        if how.mode == "nearest":
+            index = index_within(whole, rounded(whole, places, how.nearest_mode), old)
+            x = whole.emit("gather", x, index, axis=axis)
+        else:
+            x = interpolated(whole, x, axis, how, places, old)
+        extents.pop(axis, None)
+        if to.count.number is None:
+            extents[axis] = counts.value(to.count, ctx.loc)
+    return ctx.with_extents(x, extents)
+
+
+def _places(ctx: NodeContext, mode: str, extent: Value, count: Value, scale: Value, most: int) -> Value:
+    """Where each of ``count`` elements, ``most`` at most, lies among ``extent``; all are float64."""
+    y, one = ctx.constant(np.arange(most, dtype=np.float64)), ctx.scalar(1, extent)
+    half = ctx.scalar(0.5, extent)
+    if mode == "asymmetric":
+        return ctx.emit("div", y, scale)
+    if mode == "align_corners":
+        steps = ctx.emit("max", ctx.emit("sub", count, one), one)
+        return ctx.emit("div", ctx.emit("mul", y, ctx.emit("sub", extent, one)), steps)
+    place = ctx.emit("sub", ctx.emit("div", ctx.emit("add", y, half), scale), half)
+    if mode == "half_pixel":
+        return place
+    if mode == "pytorch_half_pixel":
+        return ctx.emit("where", ctx.emit("gt", count, one), place, ctx.scalar(0, place))
+    if mode == "half_pixel_symmetric":
+        part = ctx.emit("sub", one, ctx.emit("div", count, ctx.emit("mul", scale, extent)))
+        return ctx.emit("add", place, ctx.emit("mul", ctx.emit("mul", extent, half), part))
+    raise ctx.invalid(f"coordinate_transformation_mode is {mode}")
