@@ -17,6 +17,7 @@ from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
 from ..ops.custom import CUSTOM
 from ..ops.evaluate import evaluation_work
+from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..passes.fold_constants import CONSTANTS_PER_STORED, MAX_CONSTANT_BYTES
 from .counts import Counts, Polynomial
@@ -139,7 +140,12 @@ class FoldingBuilder(GraphBuilder):
             folded = all(value.name in self.constants for value in values)
             if folded or not self._has_extents(operands, loc):
                 return self._without_rest(op, values)
-            raise depends(f"a constant by {op}", loc)
+            if OPS[op].kind is not Kind.POINTWISE:
+                raise depends(f"a constant by {op}", loc)
+            site = Site(self, op, list(operands), dict(attrs or {}), [value.type for value in values], loc)
+            for value, extents in zip(values, extents_of_results(site), strict=True):
+                self.extents[value.name] = extents
+            return values
         if not self._has_extents(operands, loc) and op not in COUNTED:
             return self.emit_whole(op, operands, attrs, loc=loc, names=names)
         attributes = dict(attrs or {})

@@ -81,10 +81,12 @@ def shape(ctx: NodeContext) -> Sequence[Value]:
 
 def size(ctx: NodeContext) -> Sequence[Value]:
     """The product of the extents."""
-    x, builder = ctx.input(0), ctx.builder
+    builder = ctx.builder
+    x = builder.numbers.table_in_run(ctx.input(0), ctx.loc)
     total = Polynomial.constant(1)
     for axis in range(len(x.shape)):
-        total = total * ctx.extent_along(x, axis)
+        listed = builder.numbers.of(x) is not None  # as long in each run, whatever numbers it has
+        total = total * (Polynomial.constant(x.shape[axis]) if listed else ctx.extent_along(x, axis))
     if builder.counts.is_static(total):
         y = ctx.constant(np.asarray(x.type.size, np.int64))
     else:

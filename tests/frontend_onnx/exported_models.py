@@ -287,8 +287,37 @@ def branches() -> Ranged:
     return Ranged(proto, {"n": Range(1, 3), "s": Range(1, 4)}, lambda n, rng: {"x": _normal(rng, n["n"], n["s"])})
 
 
+def quantized_positions() -> Ranged:
+    """Positions of a table of bytes, as quantizers of weights alone leave an embedding: a constant per extent."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Slice", ["s", "l1", "l2"], ["n"]),
+        make("Slice", ["places", "l0", "n", "l0"], ["p"]), make("Gather", ["table", "p"], ["g"]),
+        make("DequantizeLinear", ["g", "scale", "point"], ["d"]), make("Add", ["x", "d"], ["y"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = numbers(l0=[0], l1=[1], l2=[2], places=list(range(9))) | {
+        "table": np.random.default_rng(5).integers(0, 256, (9, 4)).astype(np.uint8),
+        "scale": np.array(0.01, np.float32), "point": np.array(131, np.uint8),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["b", "n", 4])], ["y"], constants)
+    ranges = {"b": Range(1, 2), "n": Range(1, 9)}
+    return Ranged(proto, ranges, lambda n, rng: {"x": _normal(rng, n["b"], n["n"], 4)})
+
+
+def rank_of_a_shape() -> Ranged:
+    """The number of dimensions as the length of a shape, whose numbers depend on extents."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Size", ["s"], ["rank"]), make("Sub", ["rank", "one"], ["last"]),
+        make("Gather", ["s", "last"], ["n"]), make("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
+        make("Div", ["x", "f"], ["y"]),
+    ]  # fmt: skip
+    proto = model(nodes, [value("x", ["b", "n"])], ["y"], numbers(one=1))
+    ranges = {"b": Range(1, 3), "n": Range(1, 5)}
+    return Ranged(proto, ranges, lambda n, rng: {"x": _normal(rng, n["b"], n["n"])})
+
+
 EXPORTED = {
     "decoder with past": decoder_with_past, "chunks": chunks, "relative shift": relative_shift, "messages": messages,
     "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
     "windows": windows, "best boxes": best_boxes, "branches": branches, "tree": tree,
+    "quantized positions": quantized_positions, "rank of a shape": rank_of_a_shape,
 }  # fmt: skip
