@@ -73,9 +73,15 @@ def import_model(
     check_ranges(ranges, taken)
     arguments = Argument.all_of(ranges)
     probing = fixed | {a.value.name: a.probed for a in arguments}
-    probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments, kept=states)
-    probe = Probe(dict(named_nodes(probed.builder.nodes)), probed.builder.constants, probed.builder.extents)
     greatest = fixed | {a.value.name: a.range.most for a in arguments}
+    try:
+        probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments, kept=states)
+    except CcmlError as problem:
+        if problem.kind in (ErrorCode.INVALID_MODEL, ErrorCode.SHAPE_MISMATCH):
+            _Walk(model, greatest, shapes or {}, bounds or {}, custom)  # what is wrong there is said first
+            raise _not_every_extent(problem, arguments) from problem
+        raise
+    probe = Probe(dict(named_nodes(probed.builder.nodes)), probed.builder.constants, probed.builder.extents)
     walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, arguments, states)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
@@ -83,6 +89,14 @@ def import_model(
     results, extents = dense_outputs(walk.builder, strings, walk.ranged, tuple(states.values()))
     inputs = [*(argument.value for argument in arguments), *walk.inputs]
     return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
+
+
+def _not_every_extent(problem: CcmlError, arguments: Sequence[Argument]) -> CcmlError:
+    """The error for a model that is valid at the bounds of its ranges only, as one that takes multiples of 32 is."""
+    tried = ", ".join(f"{argument.value.name} = {argument.probed}" for argument in arguments)
+    reason = f"{problem.reason}: the model does not take every extent of its ranges ({tried})"
+    hint = "fix the dimension with --dim NAME=N, once for each extent that is needed, or export with a border up to it"
+    return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=problem.loc, hint=hint)
 
 
 def tensor_interface(

@@ -160,3 +160,23 @@ def test_ranges_without_extents(wrong: Range) -> None:
     with pytest.raises(CcmlError) as caught:
         import_model(RANGED["mlp"]().proto, dims={"batch": wrong})
     assert caught.value.kind is ErrorCode.BAD_OPTION
+
+
+def test_a_model_that_takes_multiples_only_says_so() -> None:
+    """As nets of windows do, whose reshapes split an image into whole ones."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Div", ["s", "four"], ["n"]),
+        make("Concat", ["n", "four"], ["shape"], axis=0), make("Reshape", ["x", "shape"], ["y"]),
+    ]  # fmt: skip
+    proto = model(nodes, [value("x", ["n"])], ["y"], {"four": np.array([4])})
+    with pytest.raises(CcmlError, match="does not take every extent of its ranges") as raised:
+        import_model(proto, {"n": Range(4, 16)})
+    assert raised.value.kind is ErrorCode.UNSUPPORTED_FEATURE and "--dim NAME=N" in (raised.value.hint or "")
+
+
+def test_what_is_wrong_with_a_model_at_its_bounds_is_said_first() -> None:
+    nodes = [make("Reshape", ["x", "shape"], ["y"])]
+    proto = model(nodes, [value("x", ["n"])], ["y"], {"shape": np.array([7, 5])})
+    with pytest.raises(CcmlError) as raised:
+        import_model(proto, {"n": Range(4, 16)})
+    assert raised.value.kind is ErrorCode.SHAPE_MISMATCH and "f32[16]" in raised.value.reason
