@@ -13,6 +13,7 @@ where the new weights are finite.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,13 +23,15 @@ from ..ops.attributes import integer, ints
 from .rewrite import Rewriter, join_locs, rewrite, until_stable
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
+AFFINE = ("add", "sub", "mul", "div", "neg")
 
 
-def fold_affine(graph: Graph) -> Graph:
-    """Merges per-channel ``add``, ``sub``, ``mul``, ``div`` and ``neg`` into contractions behind or before them."""
+def fold_affine(graph: Graph, kept: Collection[str] = ()) -> Graph:
+    """Merges per-channel ``add``, ``sub``, ``mul``, ``div`` and ``neg`` into contractions behind or before them;
+    values named in ``kept`` are not merged into what reads them."""
 
     def walk(before: Graph) -> Graph:
-        folder = _Folder()
+        folder = _Folder(kept)
         return rewrite(before, folder.fold_behind, folder.fold_before)
 
     return until_stable(graph, walk)
@@ -45,11 +48,12 @@ class _Affine:
 
 @dataclass
 class _Folder:
+    kept: Collection[str]
     wide: dict[str, np.ndarray] = field(default_factory=dict)
     """The float64 arrays behind the constants made here, by name, so that a chain is rounded once."""
 
     def fold_behind(self, rewriter: Rewriter, node: Node) -> Value | None:
-        for position in range(len(node.inputs) if node.op in _AFFINE_OPS else 0):
+        for position in range(len(node.inputs) if node.op in AFFINE else 0):
             x = node.inputs[position]
             producer = rewriter.producer(x)
             if producer is None or producer.op not in CONTRACTIONS or not rewriter.used_once(producer.output):
@@ -76,7 +80,9 @@ class _Folder:
         if node.op not in CONTRACTIONS or not rewriter.is_constant(node.operands[1]):
             return None
         producer = rewriter.producer(node.inputs[0])
-        if producer is None or producer.op not in _AFFINE_OPS or not rewriter.used_once(producer.output):
+        if producer is None or producer.op not in AFFINE or not rewriter.used_once(producer.output):
+            return None
+        if producer.output.name in self.kept:
             return None
         for position in range(len(producer.inputs)):
             affine = _affine(rewriter, producer, position, _channel_axis(node, producer.output))
@@ -135,7 +141,6 @@ class _Folder:
         return array.astype(np.float64)
 
 
-_AFFINE_OPS = ("add", "sub", "mul", "div", "neg")
 
 
 def _affine(rewriter: Rewriter, node: Node, position: int, axis: int) -> _Affine | None:

@@ -38,6 +38,8 @@ class Aim:
     meter: Meter | None = None
     goal: float = np.inf
     asked: str = ""
+    thorough: bool = True
+    """Whether neighbours of what estimates show to be best are tried as well."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Attempts:
         choices = choices_of(raised)
         if choices not in self._known:
             log.info("tuning again with %d raised", len(raised))
-            result = self.quantizer.quantize(choices)
+            result = (self.quantizer.quantize if self.aim.thorough else self.quantizer.quantize_roughly)(choices)
             self._known[choices] = Attempt(raised, result, *self._judged(result.graph))
         return self._known[choices]
 

@@ -59,13 +59,16 @@ def raise_precision(
         cost = cost_of(quantizer, choices_of(()), price)
         return quantizer, plain, MixedPrecision((), cost, cost)
     attempts, best = _found(start, plain, price)
+    result = best.result
+    if not aim.thorough and result is not plain:
+        result = attempts.quantizer.with_exact_scales(result, choices_of(best.raised))
     total = sum(candidate.noise for candidate in best.raised) or 1.0
     raised = sorted(best.raised, key=lambda each: -each.noise)
     steps = tuple(Step(each.layer, each.kind, round(each.noise / total, 4)) for each in raised)
     prices = [None if aim.meter is None else attempts.price(each) for each in (attempts.attempt(()), best)]
     before, after = (cost_of(attempts.quantizer, choices_of(some), price)
                      for some, price in zip(((), best.raised), prices))  # fmt: skip
-    return attempts.quantizer, best.result, MixedPrecision(steps, before, after)
+    return attempts.quantizer, result, MixedPrecision(steps, before, after)
 
 
 def _found(start: Attempts, plain: Quantized, price: Price | None) -> tuple[Attempts, Attempt]:

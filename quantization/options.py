@@ -163,12 +163,14 @@ class QuantizeOptions:
 
     def layer(self, names: Iterable[str]) -> LayerOptions:
         """The options of a layer that goes by several names."""
-        found = [self.layers[name] for name in names if name in self.layers]
+        found = [self.layers[name] for name in names if name in self.layers] if self.layers else []
+        if not found:
+            return _ORDINARY
         merged = {
             item.name: next((v for v in (getattr(options, item.name) for options in found) if v is not None), None)
             for item in fields(LayerOptions)
         }
-        return LayerOptions(**merged) if found else _ORDINARY
+        return LayerOptions(**merged)
 
     def require_known_layers(self, names: Iterable[str]) -> None:
         """Raises ``BAD_OPTION`` for an override of a layer that the model does not have."""

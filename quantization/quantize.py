@@ -30,6 +30,7 @@ from .nibbles import with_nibbles
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
 from .quantizer import Quantized, Quantizer, known_names
+from .standardized import standardized
 from .weights_only import quantize_weights
 
 log = logging.getLogger(__name__)
@@ -68,9 +69,11 @@ class QuantizedModel:
 _AS_IT_IS = "it compiles to integers as it is, without --quantize; --io int8 makes its interface integer"
 
 
-def prepare(graph: Graph) -> Graph:
-    """``graph`` as it is to be quantized: in float32, batch normalizations folded, nothing left that is constant."""
-    return clean_up(fold_affine(clean_up(widen_halves(eliminate_dead_code(graph)))))
+def prepare(graph: Graph, samples: Samples | None = None) -> Graph:
+    """``graph`` as it is to be quantized: in float32, batch normalizations folded, nothing left that is constant. With
+    ``samples`` of its inputs it may go on standardizing these in floats (``standardized.py``)."""
+    plain = clean_up(widen_halves(eliminate_dead_code(graph)))
+    return clean_up(fold_affine(plain, () if samples is None else standardized(plain, samples)))
 
 
 def quantize_graph(
@@ -101,7 +104,8 @@ def quantize_graph(
         prepared = prepare(graph)
         options.require_known_layers(known_names(prepared))
         return QuantizedModel(prepared, quantize_weights(prepared, samples, options))
-    quantizer = Quantizer.of(prepare(graph), samples, options)
+    prepared = prepare(graph, None if options.integer_io else samples)
+    quantizer = Quantizer.of(prepared, samples, options)
     demanding = options.max_accuracy_drop is not None or options.min_sqnr not in (None, 0)
     if not demanding and not steering:
         return _undemanding(quantizer, samples, options)
@@ -147,14 +151,16 @@ def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
     wider = quantizer.wider
     if wider is None:
         return quantizer, quantizer.quantize()
-    wide = wider.quantize()
+    wide = wider.quantize_roughly()
     if work_of(quantizer.graph) > _COMPARED_WORK:
-        return wider, wide
+        return wider, wider.with_exact_scales(wide)
     parts, judged = quantizer.partition(), _some(quantizer.samples, COMPARED_SAMPLES)
     plain = quantizer.write(parts, quantizer.encodings(parts), wide.tuned)
     wanted = evaluate_samples(quantizer.graph, judged)
     nearness = [_least_sqnr(evaluate_samples(each, judged), wanted) for each in (plain, wide.graph)]
-    return (wider, wide) if nearness[1] > nearness[0] + _WORTHWHILE else (quantizer, quantizer.quantize())
+    if nearness[1] > nearness[0] + _WORTHWHILE:
+        return wider, wider.with_exact_scales(wide)
+    return quantizer, quantizer.quantize()
 
 
 def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantizer, Quantized]:
@@ -187,7 +193,7 @@ def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
     if quantizer.options.activations != "int8" or demand(evaluate_samples(plain.graph, judged)):
         return QuantizedModel(quantizer.graph, plain.graph)
     log.warning("int8 alone gives less than %g dB; more precision for the layers that lose most", FLOOR)
-    aim = Aim(demand, partial(_least_sqnr, wanted=wanted), goal=FLOOR)
+    aim = Aim(demand, partial(_least_sqnr, wanted=wanted), goal=FLOOR, thorough=False)
     quantizer, result, mixed = raise_precision(quantizer, plain, judged, aim)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 

@@ -101,6 +101,8 @@ class Quantizer:
     """The same with 16 bits for tensors that make much noise and cost little, where there are such."""
     narrower: Quantizer | None = None
     """The same without these 16 bits, where it is clear that the model is better with them."""
+    _spans: dict[tuple[tuple[str, ...], Method, int], Range] = field(default_factory=dict, compare=False, repr=False)
+    """Ranges that were found before, by the values observed, the method and the number of integers."""
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
@@ -190,7 +192,11 @@ class Quantizer:
         dtype, symmetric = self._stored_type(parts, head, choices)
         limits = np.iinfo(dtype.numpy)
         method = self._method(parts, head, dtype)
-        span = method.range_of(self._merged_stats(parts, head), int(limits.max) - int(limits.min) + 1)
+        levels = int(limits.max) - int(limits.min) + 1
+        known = parts.sources[head], method, levels
+        if known not in self._spans:
+            self._spans[known] = method.range_of(self._merged_stats(parts, head), levels)
+        span = self._spans[known]
         if self._is_read_by_recurrences(parts, head, dtype):
             span = HEADROOM * span[0], HEADROOM * span[1]
         return self._encode(dtype, symmetric, span)
@@ -238,11 +244,20 @@ class Quantizer:
         return stats
 
     def quantize(self, choices: Choices = _NONE) -> Quantized:
+        return self.with_exact_scales(self.quantize_roughly(choices), choices)
+
+    def quantize_roughly(self, choices: Choices = _NONE) -> Quantized:
+        """What :meth:`quantize` gives but for units in the last place of scales, in half of the time."""
         parts = self.partition(choices)
         encodings = self.encodings(parts, choices)
-        plain = self.tune(parts, encodings, choices)
-        inputs = {key(node): encodings[node.operands[0].name] for node in self.graph.nodes if key(node) in plain}
-        tuned = with_exact_scales(self.write(parts, encodings, plain), plain, inputs)
+        tuned = self.tune(parts, encodings, choices)
+        return Quantized(self.write(parts, encodings, tuned), tuned)
+
+    def with_exact_scales(self, rough: Quantized, choices: Choices = _NONE) -> Quantized:
+        parts = self.partition(choices)
+        encodings = self.encodings(parts, choices)
+        inputs = {key(node): encodings[node.operands[0].name] for node in self.graph.nodes if key(node) in rough.tuned}
+        tuned = with_exact_scales(rough.graph, rough.tuned, inputs)
         return Quantized(self.write(parts, encodings, tuned), tuned)
 
     def tune(
@@ -256,7 +271,7 @@ class Quantizer:
     def halfword_layers(self, choices: Choices = _NONE) -> frozenset[str]:
         """Layers (:func:`key`) with weights of 16 bits."""
         asked = {
-            key(node) for node in self.graph.nodes
+            key(node) for node in (self.graph.nodes if self.options.layers else ())
             if self.options.layer(layer_names(node)).weight_bits == 16 and can_have_halfwords(self.graph, node)
         }  # fmt: skip
         return choices.halfwords | asked

@@ -34,7 +34,7 @@ _LEVELS = 256
 _MOST_MACS = 1 << 34
 """Of all trials together: models that would need more keep to their method."""
 _MOST_RUNS = 1 << 13
-_MOST_TRIED = 24
+_MOST_TRIED = 64
 _LEAST_TRIED = 8
 _USUAL_TRIALS = 5
 """Of a group, on average: most add so little noise that nothing but the first method is tried."""

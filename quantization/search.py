@@ -109,6 +109,8 @@ class Search:
     def demanded(self) -> Attempt:
         """The cheapest that is as good as demanded, as far as it is found; what is nearest where nothing is."""
         best = self._shortest()
+        if not self.attempts.aim.thorough:
+            return best
         for raised in self.uniform():
             best = self._cheaper(best, raised)
         return self._improved(best, self._leaner, self._cheaper) if best.is_good else best
@@ -117,7 +119,7 @@ class Search:
         """The first choice of the front that is as good as demanded, without what it does not need."""
         choices, attempts = front(self.candidates, self.costs), self.attempts
         count = bisected(lambda n: attempts.untuned(choices[n]).is_good, len(choices) - 1)
-        if attempts.is_small:
+        if attempts.is_small and attempts.aim.thorough:
             count = bisected(lambda n: attempts.attempt(choices[n]).is_good, count)
         step = 1
         while not attempts.attempt(choices[count]).is_good and count < len(choices) - 1:

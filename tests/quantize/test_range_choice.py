@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ccml.ir.types import DType
+from ccml.quantization import QuantizeOptions, quantize_graph
 from ccml.quantization.encoding import activation_encoding
-from ccml.quantization.execute import Rounding
+from ccml.quantization.execute import Rounding, evaluate_samples
 from ccml.quantization.histogram import FOLDS, TensorStats
+from ccml.quantization.options import RangeMethod
+from ccml.quantization.quantize import sqnr
 from ccml.quantization.range_choice import COMMON, SINGLE, Group, Method, Trials, choose_ranges
 from ccml.samples import Samples
 
@@ -112,6 +115,23 @@ def test_the_method_for_all_is_clearly_better_or_the_first() -> None:
     each = {method: held_out(trials, groups, {name: method}) for method in COMMON}
     assert own <= each[COMMON[0]]
     assert own <= min(each.values()) / 0.9 * 1.001
+
+
+def test_samples_far_from_the_others_count_wherever_they_are() -> None:
+    """Two of 48 samples are ten times the others. Whichever they are, no range is chosen that would cut them off."""
+    net = Network((1, 8))
+    graph = net.graph(net.dense(net.relu(net.dense(net.x, 8)), 4))
+    for far in ((13, 21), (0, 47)):
+        samples = samples_for(graph, 48)
+        scales = np.where(np.isin(np.arange(48), far), 10.0, 1.0).astype(np.float32)
+        samples = replace(samples, inputs={"x": samples.inputs["x"] * scales[:, None, None]})
+        (wanted,) = evaluate_samples(graph, samples).values()
+        found = {}
+        for method in (RangeMethod.AUTO, RangeMethod.MIN_MAX):
+            options = QuantizeOptions(range_method=method, min_sqnr=0)
+            (outputs,) = evaluate_samples(quantize_graph(graph, samples, options).graph, samples).values()
+            found[method] = sqnr(outputs, wanted)
+        assert found[RangeMethod.AUTO] > found[RangeMethod.MIN_MAX] - 2
 
 
 def test_each_sample_is_rounded_by_its_own_encoding() -> None:
