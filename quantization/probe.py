@@ -45,8 +45,8 @@ _Rounded = Callable[[Sequence[int], Sequence[_Changes]], list[np.ndarray]]
 
 @dataclass(frozen=True)
 class Probe(Generic[_Changes]):
-    """``wanted`` is what is judged, ``[samples, ...]``: the outputs, and for each that a softmax makes also what it
-    reads. ``power`` is the sum of squares of each over all samples. ``at_once`` samples are evaluated together."""
+    """``wanted`` is what is judged (:func:`judged`), ``[samples, ...]``. ``power`` is the sum of squares of each over
+    all samples. ``at_once`` samples are evaluated together."""
 
     rounded: _Rounded[_Changes]
     wanted: Sequence[np.ndarray]
@@ -131,8 +131,9 @@ class _Some(Mapping[str, np.ndarray]):
 
 
 def judged(graph: Graph) -> list[str]:
-    outputs = [value.name for value in graph.outputs if value.dtype.is_float]
-    return [*outputs, *(name for name in map(_scores, [graph] * len(outputs), outputs) if name is not None)]
+    """The outputs, and in the place of those that a softmax makes what it reads: of probabilities few samples make
+    nearly all of the noise, those that the model is not sure of."""
+    return [_scores(graph, value.name) or value.name for value in graph.outputs if value.dtype.is_float]
 
 
 def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Changes]:

@@ -91,8 +91,8 @@ class Quantizer:
     """Concatenations that bring their operands to a common scale (``concatenations.py``)."""
     wide: frozenset[str] = frozenset()
     """The first members of groups that have 16 bits by default (``cheap_width.py``)."""
-    methods: Mapping[str, Method] = field(default_factory=dict)
-    """How the range of a stored value is found, where another way than the options' serves better."""
+    method: Method | None = None
+    """How ranges of bytes are found, where that is not asked for."""
     halfwords: bool = False
     """Whether recurrent layers have weights of 16 bits."""
     nibbles: Mapping[str, frozenset[int]] = field(default_factory=dict)
@@ -130,8 +130,8 @@ class Quantizer:
         return plain.with_trials()
 
     def with_trials(self) -> Quantizer:
-        """The quantizer with a method for the range of each tensor, by the noise at the outputs, and with that of
-        :attr:`wider` tensors."""
+        """The quantizer with a method for ranges, by the noise at the outputs, and with that of :attr:`wider`
+        tensors."""
         parts = self.partition()
         ranges, widths = self.options.range_method is RangeMethod.AUTO, self.options.min_sqnr != 0
         if self.options.activations != "int8" or not (ranges or widths):
@@ -146,7 +146,7 @@ class Quantizer:
             stats = {head: self._merged_stats(parts, head) for head in types}
             encode = {head: partial(self._encode, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
-            result = replace(self, methods={name: chosen.methods[head] for name, head in parts.stored.items()})
+            result = replace(self, method=chosen.method)
             noise = chosen.quiet
         return result._with_widths(parts, trials, noise) if widths else result
 
@@ -221,12 +221,12 @@ class Quantizer:
         return self.options.layer(name for member in parts.members(head) for name in value_names(parts, member))
 
     def _method(self, parts: Partition, head: str, dtype: DType) -> Method:
-        """A range that was found better for 256 steps cuts off values, which 16 bits have room for."""
+        """What was found best for 256 steps may cut off values, which 16 bits have room for."""
         options = self._own_options(parts, head)
         percentile = options.percentile or self.options.percentile
-        if options.range_method is not None or head not in self.methods or dtype is DType.I16:
+        if options.range_method is not None or self.method is None or dtype is DType.I16:
             return Method(options.range_method or self.options.range_method, percentile)
-        return self.methods[head]
+        return self.method
 
     def _merged_stats(self, parts: Partition, head: str) -> TensorStats:
         return reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))

@@ -36,19 +36,14 @@ _MOST_MACS = 1 << 34
 _MOST_RUNS = 1 << 13
 _MOST_TRIED = 64
 _LEAST_TRIED = 8
-_USUAL_TRIALS = 5
-"""Of a group, on average: most add so little noise that nothing but the first method is tried."""
+_USUAL_TRIALS = 2
+"""Of a group, on average: alone it is tried at a glance, and again if it makes much noise."""
 _GLANCE = 8
 """Samples by which groups are found that make little noise."""
 _LEAST_SHARE = 0.04
-"""Of the noise of all groups that makes others worth trying."""
-_PREFERENCE = 0.4
-"""Another method has to make less than this part of the noise that the one for all makes: with few samples smaller
-differences are luck."""
+"""Of the noise of all groups: what makes less is known well enough."""
 _CLEARLY = 0.9
-"""The same for a method for all against the first one: whole models tell methods apart better than single tensors."""
-_ALIKE = 1 / 16
-"""Of the width of a range, by which another has to differ at one end to be tried."""
+"""Another method has to make less than this part of the noise that the first one makes."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +72,6 @@ COMMON = (
     Method(RangeMethod.MIN_MAX, part=1.2),
 )
 """Methods for all tensors, the first of which others have to beat."""
-
-SINGLE = (
-    Method(RangeMethod.MIN_MAX),
-    Method(RangeMethod.MIN_MAX, part=1.2),
-    Method(RangeMethod.MIN_MAX, part=0.7),
-    Method(RangeMethod.MIN_MAX, part=0.5),
-    Method(RangeMethod.PERCENTILE, 99.9),
-    Method(RangeMethod.PERCENTILE, 99.5),
-)
-"""Methods for a tensor that makes much noise."""
-
 
 @dataclass(frozen=True)
 class Group:
@@ -137,9 +121,9 @@ class Trials:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method for each group, and the noise of those that make so little that no other method was tried."""
+    """The method for all groups, and the noise of those that make little, as some samples show it."""
 
-    methods: dict[str, Method]
+    method: Method
     quiet: dict[str, float]
 
 
@@ -148,31 +132,23 @@ Folded = Mapping[str, Sequence[Encoding]]
 
 
 def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
-    """By groups' first members."""
+    """By groups' first members.
+
+    Methods are compared by the noise of all groups together. What a method for a single tensor wins alone is mostly
+    luck of few samples: chosen so, ranges cut off what comes again.
+    """
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
-    folds = {name: [_without(group.stats, fold) for fold in range(FOLDS)] for name, group in groups.items()}
-    common, encodings, together = _common(trials, groups, folds)
+    method, encodings = _common(trials, groups)
     places = spread(len(trials.numbers), _GLANCE)
     glance = {name: trials.noises({name: each}, places) for name, each in encodings.items()}
     noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}
-    heard = [name for name in groups if noise[name] > _LEAST_SHARE * sum(noise.values())]
-    first = {name: _Tried.first(trials, name, encodings[name]) for name in heard}
-    quiet = {name: each for name, each in noise.items() if name not in first}
-    methods, others = dict.fromkeys(groups, common), {}
-    for place, name in enumerate(heard):
-        log.info("trying ranges of %s", name, extra={"share": place / len(heard)})
-        better = first[name].better(groups[name], folds[name])
-        if better is not None:
-            methods[name], others[name] = better
-    if others and trials.probe.mean(trials.noises({**encodings, **others}, limit=together)) >= together:
-        methods = dict.fromkeys(groups, common)
-    return Chosen(methods, quiet)
+    loud = _LEAST_SHARE * sum(noise.values())
+    return Chosen(method, {name: each for name, each in noise.items() if each <= loud})
 
 
-def _common(
-    trials: Trials, groups: Mapping[str, Group], folds: Mapping[str, Sequence[TensorStats]]
-) -> tuple[Method, Folded, float]:
-    """The best method for all groups, what it gives for each fold, and the noise of all together."""
+def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded]:
+    """The best method for all groups, and what it gives for each fold."""
+    folds = {name: [_without(group.stats, fold) for fold in range(FOLDS)] for name, group in groups.items()}
     trusts = [*dict.fromkeys(method.trust for method in COMMON)]
     ranges = {name: [dict(zip(trusts, mse_ranges(part, trusts, _LEVELS))) for part in parts]
               for name, parts in folds.items()}  # fmt: skip
@@ -186,46 +162,7 @@ def _common(
         own = trials.probe.mean(trials.noises(encodings, limit=limit))
         if own < limit:
             best, found, noise = method, encodings, own
-    return best, found, noise
-
-
-@dataclass(frozen=True)
-class _Tried:
-    """A group with the encodings that the method for all gives for each fold, the noise of these, and an order of the
-    samples by it, the noisiest first: what is worse there needs no look at the others."""
-
-    trials: Trials
-    name: str
-    encodings: Sequence[Encoding]
-    noise: float
-    order: Sequence[int]
-
-    @staticmethod
-    def first(trials: Trials, name: str, encodings: Sequence[Encoding]) -> _Tried:
-        noises = trials.noises({name: encodings})
-        order = np.argsort(-(noises / trials.probe.power[:, np.newaxis]).sum(axis=0), kind="stable")
-        return _Tried(trials, name, encodings, trials.probe.mean(noises), order.tolist())
-
-    def better(self, group: Group, folds: Sequence[TensorStats]) -> tuple[Method, Sequence[Encoding]] | None:
-        """Another method that is far better, and what it gives for each fold."""
-        best, known = None, [self.encodings]
-        least = self.noise * _PREFERENCE
-        for method in SINGLE:
-            encodings = [group.encode(method.range_of(part, _LEVELS)) for part in folds]
-            if not any(_are_alike(encodings, others) for others in known):
-                known.append(encodings)
-                noise = self.trials.probe.mean(self.trials.noises({self.name: encodings}, self.order, least))
-                if noise < least:
-                    best, least = (method, encodings), noise
-        return best
-
-
-def _are_alike(encodings: Sequence[Encoding], others: Sequence[Encoding]) -> bool:
-    """Whether the ranges of each fold are about the same."""
-    return all(
-        max(abs(a - b) for a, b in zip(one.real_range, other.real_range)) <= _ALIKE * 255 * one.scale[0]
-        for one, other in zip(encodings, others)
-    )
+    return best, found
 
 
 def _without(stats: TensorStats, fold: int) -> TensorStats:

@@ -22,9 +22,8 @@ def standardized(graph: Graph, samples: Samples) -> frozenset[str]:
     """The values that affine operators make of inputs, and that contractions should read as they are: the first layer's
     part of the noise is :data:`_WORTH` times less than if it read the input instead."""
     chains = {value.name: _chain(graph, value.name) for value in graph.inputs if value.dtype.is_float}
-    return frozenset(
-        chain[-1].output.name for name, chain in chains.items() if chain and _is_worth(graph, chain, samples.inputs[name])
-    )  # fmt: skip
+    worth = (chain for name, chain in chains.items() if chain and _is_worth(graph, chain, samples.inputs[name]))
+    return frozenset(chain[-1].output.name for chain in worth)
 
 
 def _chain(graph: Graph, name: str) -> list[Node]:

@@ -12,8 +12,9 @@ from ccml.quantization.encoding import activation_encoding
 from ccml.quantization.execute import Rounding, evaluate_samples
 from ccml.quantization.histogram import FOLDS, TensorStats
 from ccml.quantization.options import RangeMethod
+from ccml.quantization.probe import judged
 from ccml.quantization.quantize import sqnr
-from ccml.quantization.range_choice import COMMON, SINGLE, Group, Method, Trials, choose_ranges
+from ccml.quantization.range_choice import COMMON, Group, Method, Trials, choose_ranges
 from ccml.samples import Samples
 
 from tests.quantize.networks import Network, samples_for
@@ -83,18 +84,21 @@ def test_a_trial_ends_when_it_has_lost() -> None:
     assert whole / 1e3 < trials.probe.mean(stopped) < whole
 
 
-def test_no_single_method_is_noisier_than_that_for_all() -> None:
-    """On samples that ranges were not made from: alone, and all together."""
+def test_groups_that_make_little_noise_are_known_at_a_glance() -> None:
     trials, groups = deep_chain()
     chosen = choose_ranges(trials, groups)
-    assert set(chosen.methods) == set(groups) > set(chosen.quiet)
-    (common,) = {method for method in chosen.methods.values() if method in COMMON} or {COMMON[0]}
-    for name, method in chosen.methods.items():
-        if method != common:
-            assert method in SINGLE
-            assert held_out(trials, groups, {name: method}) < 0.5 * held_out(trials, groups, {name: common})
-    together = held_out(trials, groups, chosen.methods)
-    assert together <= 1.001 * held_out(trials, groups, dict.fromkeys(groups, common))
+    assert chosen.method in COMMON
+    assert set(chosen.quiet) < set(groups)
+    loudest = max(groups, key=lambda name: held_out(trials, groups, {name: chosen.method}))
+    assert loudest not in chosen.quiet
+
+
+def test_probabilities_are_judged_by_the_scores_behind_them() -> None:
+    net = Network((1, 8))
+    scores = net.dense(net.relu(net.dense(net.x, 8)), 4)
+    other = net.dense(net.x, 2)
+    graph = net.graph(net.op("softmax", scores, axis=1), other)
+    assert judged(graph) == [scores.name, other.name]
 
 
 def test_the_method_for_all_is_clearly_better_or_the_first() -> None:
@@ -111,7 +115,7 @@ def test_the_method_for_all_is_clearly_better_or_the_first() -> None:
     stats.add(scaled)
     groups = {name: Group(stats, encode)}
     chosen = choose_ranges(trials, groups)
-    own = held_out(trials, groups, chosen.methods)
+    own = held_out(trials, groups, {name: chosen.method})
     each = {method: held_out(trials, groups, {name: method}) for method in COMMON}
     assert own <= each[COMMON[0]]
     assert own <= min(each.values()) / 0.9 * 1.001
