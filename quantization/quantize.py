@@ -37,7 +37,9 @@ log = logging.getLogger(__name__)
 
 FLOOR = 21.0
 """The SQNR in dB, on some samples of the calibration, that a model has at least where no other is demanded."""
-FLOOR_SAMPLES = 4
+FLOOR_SAMPLES, MOST_FLOOR_SAMPLES = 4, 32
+_FLOOR_WORK = 1 << 29
+"""Of one evaluation on these samples, as ``work_of`` counts it, if more than the least are looked at."""
 COMPARED_SAMPLES = 64
 """Samples of the calibration on which models with other widths of tensors are compared."""
 _COMPARED_WORK = 1 << 26
@@ -187,7 +189,8 @@ def _least_sqnr(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray
 
 def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
     """A model of bytes that would be of little use gets more precision unasked, on some of the calibration samples."""
-    judged = _some(quantizer.samples, FLOOR_SAMPLES)
+    few = _FLOOR_WORK // max(1, work_of(quantizer.graph))
+    judged = _some(quantizer.samples, max(FLOOR_SAMPLES, min(MOST_FLOOR_SAMPLES, few)))
     wanted = evaluate_samples(quantizer.graph, judged)
     demand = _demand(wanted, replace(quantizer.options, min_sqnr=FLOOR), None)
     if quantizer.options.activations != "int8" or demand(evaluate_samples(plain.graph, judged)):
