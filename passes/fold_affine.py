@@ -141,8 +141,6 @@ class _Folder:
         return array.astype(np.float64)
 
 
-
-
 def _affine(rewriter: Rewriter, node: Node, position: int, axis: int) -> _Affine | None:
     """``node`` as an affine function of its operand ``position``, per index of ``axis``; ``None`` if it is none."""
     x = node.inputs[position]

@@ -73,6 +73,7 @@ COMMON = (
 )
 """Methods for all tensors, the first of which others have to beat."""
 
+
 @dataclass(frozen=True)
 class Group:
     """Values that share an encoding: what was observed of all, and how a range becomes an encoding."""
