@@ -12,8 +12,12 @@ from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError
 from ccml.frontend_onnx import import_model
 from ccml.frontend_onnx.dims import Range
+from ccml.ir.steps import walk_calls
+from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
+from ccml.schedule import winograd
+from ccml.targets import select
 from onnx import helper
 
 from tests.frontend_onnx.compiled import onnxruntime
@@ -243,3 +247,40 @@ def test_integers_have_the_zero_point_beyond_an_extent() -> None:
             pool.fill(0xFF)
         (wanted,), found = onnxruntime(made, feeds), compiled.run(feeds)["y"]
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def _quantized(node: onnx.NodeProto, shape: tuple[int, ...]) -> tuple[list[onnx.NodeProto], dict[str, Operand]]:
+    """A convolution of bytes with weights of bytes, and its result as bytes."""
+    x, w = node.input
+    (y,) = node.output
+    attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    made = [
+        N("DequantizeLinear", [x, "step", "zero"], [f"{x}_{y}"]), N("DequantizeLinear", [w, "weight"], [f"{w}_f"]),
+        N("Conv", [f"{x}_{y}", f"{w}_f"], [f"{y}_f"], **attributes),
+        N("QuantizeLinear", [f"{y}_f", "step", "zero"], [y]),
+    ]  # fmt: skip
+    return made, {w: RNG.integers(-127, 128, shape).astype(np.int8)}
+
+
+@pytest.mark.parametrize("outputs", [2, 4])
+@pytest.mark.parametrize("name", IMAGES)
+def test_tiles_of_bytes(name: str, outputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes of a model of that size alone, whatever is in memory before."""
+    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, tile: 0.1 if tile == outputs else 9)
+    nodes: list[onnx.NodeProto] = []
+    constants: dict[str, Operand] = {"step": np.float32(0.02), "zero": np.uint8(117), "weight": np.float32(1 / 127)}
+    for node, shape in zip(IMAGES[name], ((8, 1, 5, 5), (8, 8, 3, 3), (9, 8, 3, 3)), strict=True):
+        added, weights = _quantized(node, shape)
+        nodes += added
+        constants |= weights
+    made = model(nodes, [value("x", [1, 1, "h", "w"], onnx.TensorProto.UINT8)], ["y"], constants)
+    machine = select("x86", cpu="x86-64-v3") if host_machine().name == "x86" else host_machine()
+    program = lower_graph(optimize(import_model(made, {"h": Range(1, 16), "w": Range(1, 12)})), machine)
+    assert any(call.generator == f"winograd F({outputs}x{outputs},3x3)" for call in walk_calls(program.body))
+    compiled = JitModel(program, machine)
+    for rows, columns in ((1, 1), (5, 7), (3, 12), (16, 12), (13, 6)):
+        feeds = {"x": RNG.integers(0, 256, (1, 1, rows, columns)).astype(np.uint8)}
+        for pool in compiled._pools:
+            pool.fill(0xA5)
+        alone = optimize(import_model(made, {"h": rows, "w": columns}))
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], evaluate_graph(alone, feeds)["y"])
