@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -173,9 +174,13 @@ def rows_symbol(prefix: str) -> str:
     return f"{prefix}_rows"
 
 
+_PREFIX = re.compile(r"[A-Za-z]\w*", re.ASCII)
+"""Names that symbols begin with as they are, as those of objects do. Graphs without a file may have others."""
+
+
 def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
-    prefix = program.name
+    prefix = program.name if _PREFIX.fullmatch(program.name) else c_identifier(program.name)
     names = Names()
     kept, apart = bool(program.states), program.weights is not None
     own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")

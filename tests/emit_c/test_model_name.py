@@ -66,6 +66,11 @@ def test_c_and_objects_have_the_same_symbols(name: str) -> None:
     assert assign_symbols(program).run == run_symbol(program) == f"{name}_run"
 
 
+def test_names_of_graphs_become_prefixes() -> None:
+    program = lower_graph(conv_graph((1, 4, 4, 2), (3, 1, 1, 2)), select("generic"))
+    assert assign_symbols(replace(program, name="torch-jit-export")).run == "torch_jit_export_run"
+
+
 TOOLCHAINS = ("gcc", "clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "arm-linux-gnueabihf-gcc")
 LIBRARIES = ("/usr/include", "/usr/local/include")
 """Where whatever is installed has its headers, beside those of the C library."""
