@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..ir.graph import Node
+from ..ir.graph import Graph, Node
 from .integer import BYTES, zero_point
 
 Bounds = tuple[np.ndarray, np.ndarray]
@@ -28,3 +28,9 @@ def channel_bounds(node: Node, constants: Mapping[str, np.ndarray]) -> Bounds | 
     ends = np.stack([columns * (int(limits.min) - zero), columns * (int(limits.max) - zero)])
     start = np.broadcast_to(bias.astype(np.int64).reshape(-1), (len(columns),))
     return start + ends.min(axis=0).sum(axis=1), start + ends.max(axis=0).sum(axis=1)
+
+
+def operand_bounds(body: Graph, node: Node, constants: Mapping[str, np.ndarray]) -> Bounds | None:
+    """Of the first operand of ``node``, where a contraction of bytes in ``body`` makes it."""
+    anchor = body.producers().get(node.operands[0].name)
+    return None if anchor is None else channel_bounds(anchor, constants)

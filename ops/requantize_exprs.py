@@ -38,10 +38,15 @@ def _is_small(node: Node, scale: Expr) -> bool:
     """Whether products stay where a float has a fraction: the node says so, or has bounds of what a constant scales."""
     if node.attrs.get("small"):
         return True
-    if not isinstance(scale, Const) or "acc_lo" not in node.attrs:
-        return False
-    reach = max(abs(integer(node.attrs, name)) for name in ("acc_lo", "acc_hi"))
-    return reach * abs(scale.value) < LARGEST_PRODUCT
+    reach = reach_of(node)
+    return isinstance(scale, Const) and reach is not None and reach * abs(scale.value) < LARGEST_PRODUCT
+
+
+def reach_of(node: Node) -> int | None:
+    """The greatest magnitude of the accumulators of a ``requantize``; ``None`` where it is not known."""
+    if "acc_lo" not in node.attrs:
+        return None
+    return max(abs(integer(node.attrs, name)) for name in ("acc_lo", "acc_hi"))
 
 
 def _requantize_fixed(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:

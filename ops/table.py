@@ -3,7 +3,8 @@
 Axes are non-negative, shapes static; pointwise operators broadcast as NumPy does and their operands have one common
 element type unless the row says otherwise. ``zero_point`` of a contraction, pool or sum is subtracted from its operand
 (absent: 0); ``acc_lo`` and ``acc_hi`` are the least and the greatest accumulator that its weights allow (absent: not
-known); of sums that need more than 32 bits a contraction drops the last ``shift`` (absent: none).
+known); with ``small``, their products with the scales may be rounded before they are clamped; of sums that need more
+than 32 bits a contraction drops the last ``shift`` (absent: none).
 """
 
 from __future__ import annotations

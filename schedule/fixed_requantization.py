@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType, TensorType
-from ..ops.accumulators import Bounds, channel_bounds
+from ..ops.accumulators import Bounds, operand_bounds
 from ..ops.attributes import integer
 from ..ops.fixed_point import FixedPoint, exact_multipliers, float_parts
 from ..ops.halfword_factors import halfword_factors
@@ -35,7 +35,7 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
     nodes = []
     for inner in body.nodes:
         known = {**constants, **inside}
-        fixed = _fixed(inner, known, _reach(body, inner, known)) if inner.op == "requantize" else None
+        fixed = _fixed(inner, known, operand_bounds(body, inner, known)) if inner.op == "requantize" else None
         if fixed is None:
             nodes.append(inner)
             continue
@@ -51,12 +51,6 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
     inside = {name: array for name, array in inside.items() if name in read}
     rewritten = replace(body, inputs=inputs, nodes=tuple(nodes), constants=inside)
     return replace(node, inputs=inputs, attrs={**node.attrs, "body": rewritten})
-
-
-def _reach(body: Graph, node: Node, constants: dict[str, np.ndarray]) -> Bounds | None:
-    """What the accumulators can be, where a contraction of bytes makes them."""
-    anchor = body.producers().get(node.operands[0].name)
-    return None if anchor is None else channel_bounds(anchor, constants)
 
 
 def _fixed(

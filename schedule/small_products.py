@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.graph import Graph, Node
-from ..ops.accumulators import channel_bounds
-from ..ops.attributes import integer
-from ..ops.requantize_exprs import LARGEST_PRODUCT
+from ..ops.accumulators import operand_bounds
+from ..ops.requantize_exprs import LARGEST_PRODUCT, reach_of
 
 
 def mark_small_products(graph: Graph) -> Graph:
@@ -26,26 +25,25 @@ def _marked(node: Node, constants: Mapping[str, np.ndarray]) -> Node:
     body = node.attrs.get("body")
     if not isinstance(body, Graph) or all(inner.op != "requantize" for inner in body.nodes):
         return node
-    known, producers = {**constants, **body.constants}, body.producers()
+    known = {**constants, **body.constants}
     nodes = [
         replace(inner, attrs={**inner.attrs, "small": True})
-        if inner.op == "requantize" and _is_small(inner, producers.get(inner.operands[0].name), known)
+        if inner.op == "requantize" and _is_small(body, inner, known)
         else inner
         for inner in body.nodes
     ]
     return replace(node, attrs={**node.attrs, "body": replace(body, nodes=tuple(nodes))})
 
 
-def _is_small(node: Node, anchor: Node | None, constants: Mapping[str, np.ndarray]) -> bool:
-    """By the bounds of the accumulators of each channel, or those of all."""
+def _is_small(body: Graph, node: Node, constants: Mapping[str, np.ndarray]) -> bool:
+    """By the bounds of all accumulators, or where these do not tell by those of each channel, which take longer."""
     scales = constants.get(node.operands[1].name)
     if scales is None or scales.size == 0:
         return False
-    found = None if anchor is None else channel_bounds(anchor, constants)
-    if found is not None and scales.size in (1, found[0].size):
-        reach: np.ndarray | int = np.maximum(np.abs(found[0]), np.abs(found[1]))
-    elif "acc_lo" in node.attrs:
-        reach = max(abs(integer(node.attrs, name)) for name in ("acc_lo", "acc_hi"))
-    else:
+    factors, reach = np.abs(scales.reshape(-1).astype(np.float64)), reach_of(node)
+    if reach is not None and np.all(reach * factors < LARGEST_PRODUCT):
+        return True
+    bounds = operand_bounds(body, node, constants)
+    if bounds is None or factors.size not in (1, bounds[0].size):
         return False
-    return bool(np.all(reach * np.abs(scales.reshape(-1).astype(np.float64)) < LARGEST_PRODUCT))
+    return bool(np.all(np.maximum(np.abs(bounds[0]), np.abs(bounds[1])) * factors < LARGEST_PRODUCT))
