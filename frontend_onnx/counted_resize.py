@@ -17,7 +17,7 @@ from ..ir.types import DType
 from .context import NodeContext
 from .counts import Polynomial
 from .interpolation import Interpolation
-from .runtime_resize import index_within, interpolated, rounded
+from .runtime_resize import index_within, interpolated, places, rounded
 
 MAX_COMPARED = 1 << 16
 """Extents for which the product with a scale is looked at."""
@@ -75,33 +75,13 @@ def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: I
         before = ctx.extent_along(x, axis) if axis not in extents else ctx.builder.polynomial(extents[axis])
         old, new = (whole.cast(counts.value(each, ctx.loc), DType.F64) for each in (before, to.count))
         scale = whole.emit("div", new, old) if to.scale is None else whole.scalar(to.scale, old)
-        places = _places(whole, how.coordinates, old, new, scale, max(counts.span(to.count)[1], 0))
+        found = places(whole, how.coordinates, old, new, scale, max(counts.span(to.count)[1], 0))
         if how.mode == "nearest":
-            index = index_within(whole, rounded(whole, places, how.nearest_mode), old)
+            index = index_within(whole, rounded(whole, found, how.nearest_mode), old)
             x = whole.emit("gather", x, index, axis=axis)
         else:
-            x = interpolated(whole, x, axis, how, places, old)
+            x = interpolated(whole, x, axis, how, found, old)
         extents.pop(axis, None)
         if to.count.number is None:
             extents[axis] = counts.value(to.count, ctx.loc)
     return ctx.with_extents(x, extents)
-
-
-def _places(ctx: NodeContext, mode: str, extent: Value, count: Value, scale: Value, most: int) -> Value:
-    """Where each of ``count`` elements, ``most`` at most, lies among ``extent``; all are float64."""
-    y, one = ctx.constant(np.arange(most, dtype=np.float64)), ctx.scalar(1, extent)
-    half = ctx.scalar(0.5, extent)
-    if mode == "asymmetric":
-        return ctx.emit("div", y, scale)
-    if mode == "align_corners":
-        steps = ctx.emit("max", ctx.emit("sub", count, one), one)
-        return ctx.emit("div", ctx.emit("mul", y, ctx.emit("sub", extent, one)), steps)
-    place = ctx.emit("sub", ctx.emit("div", ctx.emit("add", y, half), scale), half)
-    if mode == "half_pixel":
-        return place
-    if mode == "pytorch_half_pixel":
-        return ctx.emit("where", ctx.emit("gt", count, one), place, ctx.scalar(0, place))
-    if mode == "half_pixel_symmetric":
-        part = ctx.emit("sub", one, ctx.emit("div", count, ctx.emit("mul", scale, extent)))
-        return ctx.emit("add", place, ctx.emit("mul", ctx.emit("mul", extent, half), part))
-    raise ctx.invalid(f"coordinate_transformation_mode is {mode}")

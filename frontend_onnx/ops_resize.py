@@ -11,7 +11,7 @@ from ..ir.graph import Value
 from .context import NodeContext, Rule
 from .counted_resize import Resized, resize_along, resized_extents
 from .interpolation import Interpolation, Taps, taps
-from .runtime_resize import resize_anywhere
+from .runtime_resize import check_mode, resize_anywhere
 
 # With more taps, one matrix product is less work to express (and to run) than that many gathers.
 _MAX_GATHERS = 4
@@ -95,7 +95,7 @@ def _resized_extents(ctx: NodeContext, x: Value, axes: tuple[int, ...]) -> Mappi
 
 def _counted(ctx: NodeContext, x: Value, how: Interpolation, resized: Mapping[int, Resized]) -> Value:
     """``x`` resized along dimensions whose extents depend on a run, and along others."""
-    _check_mode(ctx, x, how)
+    check_mode(ctx, x, how)
     dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
     counted = {
         axis: to
@@ -120,13 +120,6 @@ def _check_fixed(ctx: NodeContext, position: int, what: str) -> None:
             f"{what} computed of extents that are only known in a run",
             hint="fix the dimension with --dim, or export with operator set 11 or newer, where sizes are given",
         )
-
-
-def _check_mode(ctx: NodeContext, x: Value, how: Interpolation) -> None:
-    if how.mode not in ("nearest", "linear", "cubic"):
-        raise ctx.invalid(f"mode is {how.mode}")
-    if how.mode != "nearest" and not x.dtype.is_float:
-        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
 
 
 def _floats(ctx: NodeContext, position: int, what: str) -> tuple[float, ...]:
@@ -173,7 +166,7 @@ def _resized(
     ctx: NodeContext, x: Value, how: Interpolation, sizes: Sequence[int], scales: Sequence[float],
     rois: Sequence[tuple[float, float]],
 ) -> Value:  # fmt: skip
-    _check_mode(ctx, x, how)
+    check_mode(ctx, x, how)
     dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
     for axis, (size, scale, roi) in enumerate(zip(sizes, scales, rois)):
         extent = x.shape[axis]

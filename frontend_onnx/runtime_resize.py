@@ -13,7 +13,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
-from .interpolation import Interpolation, coordinates
+from .interpolation import Interpolation
 from .runtime_movement import gather_at
 
 MAX_TAPS = 64
@@ -26,10 +26,7 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
     rank = len(x.shape)
     if len(shape) != rank or any(shape[d] != x.shape[d] for d in range(rank) if d not in axes):
         raise ctx.invalid(f"{x.type} cannot be resized to the declared shape {list(shape)}")
-    if how.mode not in ("nearest", "linear", "cubic"):
-        raise ctx.invalid(f"mode is {how.mode}")
-    if how.mode != "nearest" and not x.dtype.is_float:
-        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
+    check_mode(ctx, x, how)
     if 0 in shape:
         return ctx.constant(np.empty(shape, x.dtype.numpy))
     dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
@@ -60,6 +57,14 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
     if outside is not None:
         x = ctx.emit("where", outside, ctx.scalar(ctx.number("extrapolation_value", 0.0), x), x)
     return ctx.cast(x, dtype)
+
+
+def check_mode(ctx: NodeContext, x: Value, how: Interpolation) -> None:
+    """Refuses a mode that does not exist, or that ``x`` has no numbers for."""
+    if how.mode not in ("nearest", "linear", "cubic"):
+        raise ctx.invalid(f"mode is {how.mode}")
+    if how.mode != "nearest" and not x.dtype.is_float:
+        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
 
 
 def _entries(ctx: NodeContext, position: int, count: int, what: str) -> list[Value]:
@@ -95,32 +100,39 @@ def _coordinates(
     ctx: NodeContext, mode: str, extent: int, count: int, scale: Value, roi: tuple[Value, Value] | None
 ) -> Value:
     """Where each output lies among the inputs, as :func:`interpolation.coordinates` says."""
-    y = ctx.constant(np.arange(count, dtype=np.float64))
-
-    def plus(a: Value, number: float) -> Value:
-        return ctx.emit("add", a, ctx.scalar(number, a))
+    if roi is None:
+        return places(ctx, mode, ctx.scalar(extent, scale), ctx.scalar(count, scale), scale, count)
 
     def times(a: Value, number: float) -> Value:
         return ctx.emit("mul", a, ctx.scalar(number, a))
 
-    if roi is not None:
-        start, end = roi
-        if count == 1:
-            return ctx.reshape(times(ctx.emit("add", start, end), (extent - 1) / 2), (1,))
-        span = times(ctx.emit("sub", end, start), (extent - 1) / (count - 1))
-        return ctx.emit("add", times(start, extent - 1), ctx.emit("mul", y, span))
+    start, end = roi
+    if count == 1:
+        return ctx.reshape(times(ctx.emit("add", start, end), (extent - 1) / 2), (1,))
+    span = times(ctx.emit("sub", end, start), (extent - 1) / (count - 1))
+    y = ctx.constant(np.arange(count, dtype=np.float64))
+    return ctx.emit("add", times(start, extent - 1), ctx.emit("mul", y, span))
+
+
+def places(ctx: NodeContext, mode: str, extent: Value, count: Value, scale: Value, most: int) -> Value:
+    """Where each of ``count`` elements, ``most`` at most, lies among ``extent``; all are float64. Without a region of
+    interest, as :func:`interpolation.coordinates` says."""
+    y, one = ctx.constant(np.arange(most, dtype=np.float64)), ctx.scalar(1, extent)
+    half = ctx.scalar(0.5, extent)
     if mode == "asymmetric":
         return ctx.emit("div", y, scale)
-    half = plus(ctx.emit("div", plus(y, 0.5), scale), -0.5)
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and count > 1):
-        return half
+    if mode == "align_corners":
+        steps = ctx.emit("max", ctx.emit("sub", count, one), one)
+        return ctx.emit("div", ctx.emit("mul", y, ctx.emit("sub", extent, one)), steps)
+    place = ctx.emit("sub", ctx.emit("div", ctx.emit("add", y, half), scale), half)
+    if mode == "half_pixel":
+        return place
+    if mode == "pytorch_half_pixel":
+        return ctx.emit("where", ctx.emit("gt", count, one), place, ctx.scalar(0, place))
     if mode == "half_pixel_symmetric":
-        part = ctx.emit("div", ctx.scalar(-count / extent, scale), scale)
-        return ctx.emit("add", half, times(plus(part, 1.0), extent / 2))
-    try:
-        return ctx.constant(coordinates(mode, extent, count, count / extent, (0.0, 1.0)))
-    except ValueError as problem:  # a mode that does not exist
-        raise ctx.invalid(str(problem)) from problem
+        part = ctx.emit("sub", one, ctx.emit("div", ctx.emit("div", count, extent), scale))
+        return ctx.emit("add", place, ctx.emit("mul", ctx.emit("mul", extent, half), part))
+    raise ctx.invalid(f"coordinate_transformation_mode is {mode}")
 
 
 def rounded(ctx: NodeContext, place: Value, mode: str) -> Value:
