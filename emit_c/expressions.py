@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
+from ..ir.build import clamped
 from ..ir.loops import (
     I32,
     Binary,
@@ -376,15 +377,12 @@ def _factors_of_a_long_product(expr: Binary) -> tuple[Expr, Expr] | None:
 
 def _saturated(expr: Convert) -> Expr | None:
     """Of words that are clamped to what the bytes hold that they become, these words."""
-    upper, target = expr.x, expr.type
-    if target.dtype not in (DType.I8, DType.U8) or not has_saturation(upper.type):
+    dtype, found = expr.type.dtype, clamped(expr.x)
+    if found is None or dtype not in (DType.I8, DType.U8) or not has_saturation(expr.x.type):
         return None
-    if not isinstance(upper, Binary) or upper.op != "min" or not isinstance(upper.x, Binary) or upper.x.op != "max":
-        return None
-    limits, bounds = np.iinfo(target.dtype.numpy), (upper.x.y, upper.y)
-    ends = (limits.min, limits.max)
-    clamped = all(isinstance(bound, Const) and bound.value == end for bound, end in zip(bounds, ends, strict=True))
-    return upper.x.x if clamped else None
+    x, least, most = found
+    limits = np.iinfo(dtype.numpy)
+    return x if (least.value, most.value) == (limits.min, limits.max) else None
 
 
 def _as_words(expr: Expr) -> Expr | None:

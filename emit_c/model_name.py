@@ -19,11 +19,16 @@ _TAKEN = SYSTEM_HEADERS | frozenset(_SYSTEM_LIBRARIES.lower().split())
 hide one of the system of the same name, as its header would on the path of the compiler."""
 
 
+def is_prefix(text: str) -> bool:
+    """Whether symbols may begin with ``text``."""
+    return _IDENTIFIER.match(text) is not None
+
+
 def model_name(path: Path, wanted: str | None) -> str:
     """``wanted``, or the file's name as a C identifier. Raises ``BAD_OPTION`` for a name that C cannot use."""
     if wanted is None:
         return _from_file(path)
-    if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in _TAKEN:
+    if not is_prefix(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in _TAKEN:
         reason = f"'{wanted}' is no prefix of C symbols, or the name of a system's library"
         such = _from_file(Path(wanted))
         hint = f"letters, digits and single _ between them, at most {_MAX_LENGTH}, such as '{such}'"

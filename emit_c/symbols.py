@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Kernel
 from ..ir.program import STATE, Program, Role, Storage
 from ..printable import in_short, printable
+from .model_name import is_prefix
 from .names import Names, c_identifier, parameter_name
 
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
@@ -174,13 +174,9 @@ def rows_symbol(prefix: str) -> str:
     return f"{prefix}_rows"
 
 
-_PREFIX = re.compile(r"[A-Za-z]\w*", re.ASCII)
-"""Names that symbols begin with as they are, as those of objects do. Graphs without a file may have others."""
-
-
 def assign_symbols(program: Program) -> Symbols:
-    """Valid names that clash with nothing."""
-    prefix = program.name if _PREFIX.fullmatch(program.name) else c_identifier(program.name)
+    """Valid names that clash with nothing. Graphs without a file may have a name that is no prefix."""
+    prefix = program.name if is_prefix(program.name) else c_identifier(program.name)
     names = Names()
     kept, apart = bool(program.states), program.weights is not None
     own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")

@@ -13,7 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .loops import Bitcast, Buffer, Const, Expr, ExprLike, Load, Select, Store, Type, Unary, as_expr, binary, const
+from .loops import (
+    Binary,
+    Bitcast,
+    Buffer,
+    Const,
+    Expr,
+    ExprLike,
+    Load,
+    Select,
+    Store,
+    Type,
+    Unary,
+    as_expr,
+    binary,
+    const,
+)
 from .types import DType
 
 
@@ -49,6 +64,14 @@ def minimum(x: ExprLike, y: ExprLike) -> Expr:
 def maximum(x: ExprLike, y: ExprLike) -> Expr:
     """``max``, whose result is ``y`` where an operand is NaN."""
     return binary("max", x, y)
+
+
+def clamped(expr: Expr) -> tuple[Expr, Const, Const] | None:
+    """``x``, ``least`` and ``most`` of ``min(max(x, least), most)`` with constants; ``None`` of other expressions."""
+    if not isinstance(expr, Binary) or expr.op != "min" or not isinstance(expr.x, Binary) or expr.x.op != "max":
+        return None
+    least, most = expr.x.y, expr.y
+    return (expr.x.x, least, most) if isinstance(least, Const) and isinstance(most, Const) else None
 
 
 def absolute(x: Expr) -> Expr:

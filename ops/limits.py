@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.build import convert
+from ..ir.build import clamped, convert
 from ..ir.loops import I32, Binary, Bitcast, Const, Convert, Expr
 from ..ir.types import DType
 from .float_exprs import float_format
@@ -32,12 +32,11 @@ def limits(x: Expr) -> Limits | None:
 
 def _clamped(x: Expr) -> Limits | None:
     """Of ``min(max(.., least), most)``."""
-    if not isinstance(x, Binary) or x.op != "min" or not isinstance(x.x, Binary) or x.x.op != "max":
+    found = clamped(x)
+    if found is None:
         return None
-    least, most = x.x.y, x.y
-    if not isinstance(least, Const) or not isinstance(most, Const) or least.value > most.value:
-        return None
-    return least.value, most.value
+    _, least, most = found
+    return None if least.value > most.value else (least.value, most.value)
 
 
 def _rounded(total: Expr, subtracted: Const) -> Limits | None:

@@ -227,7 +227,10 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_NARROW_BETWEEN(name, bool, lanes)
 
 /* Words clamped to what a byte holds, as words or by a machine's function of registers. */
-#define CCML_NARROW_SATURATED(name, lanes, least, greatest) \
+#define CCML_NARROW_SATURATED(lanes) \
+    CCML_NARROW_SATURATED_TO(i8, lanes, -128, 127) \
+    CCML_NARROW_SATURATED_TO(u8, lanes, 0, 255)
+#define CCML_NARROW_SATURATED_TO(name, lanes, least, greatest) \
     static inline ccml_##name##x##lanes ccml_i32x##lanes##_to_##name##_saturated(ccml_i32x##lanes x) \
     { \
         return ccml_i32x##lanes##_to_##name(ccml_i32x##lanes##_min( \

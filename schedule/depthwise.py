@@ -15,7 +15,7 @@ from ..ir.types import DType
 from ..ops.integer import sum_shift
 from ..targets.target import Cpu
 from .depthwise_columns import ColumnDepthwise, column_dots
-from .depthwise_lanes import Depthwise
+from .depthwise_lanes import EXACT_FLOATS, Depthwise, product_reach
 from .dots import has_dot
 from .kernel import KernelContext
 
@@ -53,6 +53,4 @@ def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | N
         return DType.F16 if activation is DType.F16 and "f16" in cpu.features else DType.F32
     if max(cpu.f32_lanes) == 1 or (cpu.widening_lanes and np.can_cast(activation.numpy, np.int16)):
         return DType.I32
-    largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
-    bound = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1).max() * largest
-    return DType.F32 if bound < 1 << 24 else None
+    return DType.F32 if product_reach(weights, activation).max() < EXACT_FLOATS else None

@@ -39,6 +39,8 @@ from .byte_operands import Columns
 from .kernel import KernelContext
 from .vectorize import stripes
 
+EXACT_FLOATS = 1 << 24
+"""Whole numbers below it are float32."""
 COMPACT_WIDTH = 2
 """Outputs along the width in a block of compact code."""
 
@@ -50,6 +52,13 @@ def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
     if cpu.compact:
         return max(width for width in range(1, most + 1) if outputs % width == 0 and width <= COMPACT_WIDTH)
     return ceil(outputs / ceil(outputs / most))
+
+
+def product_reach(weights: np.ndarray, activation: DType) -> np.ndarray:
+    """For each channel of ``weights[channel, ...]`` of integers: what sums of its products never exceed."""
+    limits = np.iinfo(activation.numpy)
+    sums: np.ndarray = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
+    return sums * max(-int(limits.min), int(limits.max))
 
 
 class Depthwise:
@@ -95,10 +104,8 @@ class Depthwise:
         """Whether sums of integers are computed in floats, which hold them with what they start with as well."""
         if self.compute is not DType.F32 or not self.integer:
             return False
-        limits = np.iinfo(self.ctx.contraction[0].operands[0].dtype.numpy)
-        products = np.abs(self.taps.astype(np.int64)).sum(axis=tuple(range(self.taps.ndim - 1)))
-        reach = products * max(-int(limits.min), int(limits.max)) + np.abs(self._folded.astype(np.int64))
-        return bool(np.all(reach < 1 << 24))
+        products = product_reach(self.taps.reshape(-1, self.channels).T, self.node.operands[0].dtype)
+        return bool(np.all(products + np.abs(self._folded.astype(np.int64)) < EXACT_FLOATS))
 
     def starts(self, lanes: int) -> Buffer | None:
         """Where the accumulators of ``lanes`` channels begin, one value for each channel."""

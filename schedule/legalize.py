@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..instructions import INSTRUCTIONS
-from ..ir.build import maximum, minimum
+from ..ir.build import clamped, maximum, minimum
 from ..ir.loops import I32, Binary, Block, Call, Const, Expr, Type
 from ..ir.loops_rewrite import map_block
 from ..ir.types import DType
@@ -45,15 +45,13 @@ def legalize(block: Block, cpu: Cpu, *, fuse: bool = False) -> Block:
 
 def _saturated(expr: Binary) -> Expr | None:
     """``min(max(x, lo), hi)`` of words, where one bound is that of a byte: a function, and the other bound."""
-    inner = expr.x
-    if expr.op != "min" or not isinstance(inner, Binary) or inner.op != "max" or expr.type != I32:
+    found = clamped(expr)
+    if found is None or expr.type != I32:
         return None
-    lo, hi = inner.y, expr.y
-    if not isinstance(lo, Const) or not isinstance(hi, Const) or not -128 <= lo.value <= hi.value <= 127:
+    x, lo, hi = found
+    if not -128 <= lo.value <= hi.value <= 127 or (lo.value > -128 and hi.value < 127):
         return None
-    if lo.value > -128 and hi.value < 127:
-        return None
-    result: Expr = Call("saturate8", (inner.x,), I32)
+    result: Expr = Call("saturate8", (x,), I32)
     if lo.value > -128:
         result = maximum(result, lo)
     return minimum(result, hi) if hi.value < 127 else result

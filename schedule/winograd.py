@@ -29,7 +29,7 @@ from ..ir.loops import INDEX, Block, Const, Expr, If, Let, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
-from ..ops.integer import zero_point
+from ..ops.integer import BYTES, zero_point
 from ..targets.target import Cpu
 from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
@@ -41,7 +41,6 @@ from .sums import Sums
 from .tensors import Halo
 from .vectorize import stripes
 from .winograd_choice import (
-    BYTES,
     Tiling,
     choose_tiling,
     computed_type,
@@ -81,9 +80,10 @@ def _takes_elements(cpu: Cpu, node: Node, weights: np.ndarray, outputs: int) -> 
     dtype = node.operands[0].dtype
     if dtype in BYTES:
         dots = [dot for dot in usable_dots(cpu, dtype, weights.dtype) if dot.lanes > 1]
-        halved = weights.dtype == np.int8 and bool(dots) and all(dot.widens or dot.parts > 1 for dot in dots)
+        if weights.dtype != np.int8 or not dots or not all(dot.widens or dot.parts > 1 for dot in dots):
+            return False
         reach = np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3)).max() * _MOST_BYTE
-        return halved and bool(reach < 1 << 31 - _Multiple.of(WHOLE[outputs].multiple).shift)
+        return bool(reach < 1 << 31 - _Multiple.of(WHOLE[outputs].multiple).shift)
     if cpu.exact_floats:
         return False
     if dtype is DType.F16:

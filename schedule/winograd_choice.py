@@ -11,6 +11,7 @@ from ..ir.build import store
 from ..ir.loops import Binary, Buffer, Call, Load, Store, Type
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from ..ir.types import DType
+from ..ops.integer import BYTES
 from ..targets.target import Cpu, Dot
 from .blocking import Blocking, Product
 from .constant_matrices import ConstantMatrix
@@ -19,8 +20,6 @@ from .dots import usable_dots
 from .names import Names
 from .winograd_matrices import ALL, TAPS, WHOLE, Filtering
 
-BYTES = frozenset({DType.I8, DType.U8})
-"""Types of activations that are computed in whole numbers."""
 MOST_LANES = 16
 """Of vectors."""
 WORTH = 0.9
@@ -64,8 +63,8 @@ def sum_type(computed: DType) -> DType:
 
 
 def filtering_of(computed: DType, outputs: int) -> Filtering:
-    """The matrices for it."""
-    return (WHOLE if computed is DType.I16 else ALL)[outputs]
+    """The matrices for it, or for sums of it."""
+    return (WHOLE if computed.is_integer else ALL)[outputs]
 
 
 def tile_lanes(cpu: Cpu, computed: DType) -> list[int]:
@@ -181,7 +180,7 @@ def _per_byte(cpu: Cpu, size: float) -> float:
 @lru_cache(maxsize=256)
 def _transform_cycles(cpu: Cpu, dtype: DType, outputs: int, back: bool, rows: int, dot: Dot) -> float:
     """Of one vector of a tile, from the operations of its code."""
-    filtering, kind = (WHOLE if dtype.is_integer else ALL)[outputs], Type(dtype)
+    filtering, kind = filtering_of(dtype, outputs), Type(dtype)
     memory = Buffer("memory", kind, (filtering.inputs, filtering.inputs))
     matrix = ConstantMatrix(filtering.output if back else filtering.input, dot.name == "fma")
     code = [

@@ -23,7 +23,8 @@ from .target import (
 from .threading import POSIX
 
 F, B, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "bf16", "i8", "u8", "i16", "i32"))
-ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even", "saturating_lanes"})
+ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
+LANES = frozenset({"long_lanes", "mul_high", "saturating_lanes"})
 
 # Constants and weights that are used after or around an innermost loop must not occupy the registers that the schedule
 # has filled with accumulators: GCC would rather spill these.
@@ -63,13 +64,13 @@ def _vnni(*widths: int) -> tuple[Dot, ...]:
 
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {*PAIRS, "long_lanes", "mul_high"},
+    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {*PAIRS, *LANES},
     gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
     bytes_as=U8, lookups_apart=True, requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", *PAIRS, "long_lanes", "mul_high"},
+    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", *PAIRS, *LANES},
     gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
     bytes_as=U8, lookups_apart=True,
     requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
@@ -83,7 +84,7 @@ V3_VNNI = Cpu(
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
-    ROUNDING | {"fma", *PAIRS, "long_lanes", "mul_high", "pick_words"}, gcc_flags=NO_HOISTING,
+    ROUNDING | {"fma", *PAIRS, *LANES, "pick_words"}, gcc_flags=NO_HOISTING,
     sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
     bytes_as=U8, requires=(*V3.requires, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 )  # fmt: skip
