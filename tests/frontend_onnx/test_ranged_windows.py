@@ -16,12 +16,12 @@ from ccml.ir.steps import walk_calls
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
-from ccml.schedule import winograd
 from ccml.targets import select
 from onnx import helper
 
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.graphs import Operand, model, value
+from tests.schedule.test_winograd import prefer_tiles
 
 N = helper.make_node
 RNG = np.random.default_rng(11)
@@ -266,7 +266,7 @@ def _quantized(node: onnx.NodeProto, shape: tuple[int, ...]) -> tuple[list[onnx.
 @pytest.mark.parametrize("name", IMAGES)
 def test_tiles_of_bytes(name: str, outputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes of a model of that size alone, whatever is in memory before."""
-    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, tile: 0.1 if tile == outputs else 9)
+    prefer_tiles(outputs, monkeypatch)
     nodes: list[onnx.NodeProto] = []
     constants: dict[str, Operand] = {"step": np.float32(0.02), "zero": np.uint8(117), "weight": np.float32(1 / 127)}
     for node, shape in zip(IMAGES[name], ((8, 1, 5, 5), (8, 8, 3, 3), (9, 8, 3, 3)), strict=True):

@@ -18,7 +18,6 @@ from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import exact_machine, lower_graph
 from ccml.program.goal import Goal, Optimize
-from ccml.schedule import winograd
 from ccml.schedule.constant_matrices import ConstantMatrix
 from ccml.schedule.names import Names
 from ccml.schedule.winograd_matrices import TAPS, WHOLE
@@ -27,7 +26,7 @@ from pytest import MonkeyPatch
 
 from tests.artifacts.built import run_artifact
 from tests.schedule.graphs import integer_conv_graph, random_inputs
-from tests.schedule.test_winograd import PAD, generators_of, levels
+from tests.schedule.test_winograd import PAD, generators_of, levels, prefer_tiles
 from tests.tools import needs
 
 RNG = np.random.default_rng(6)
@@ -85,10 +84,9 @@ def test_code_of_transforms_has_whole_factors(outputs: int, rows: int) -> None:
 
 @pytest.fixture(params=WHOLE, ids=lambda outputs: f"F({outputs}x{outputs})")
 def outputs(request: pytest.FixtureRequest, monkeypatch: MonkeyPatch) -> int:
-    """Tiles of that many outputs along each dimension, whatever they cost."""
-    wanted = int(request.param)
-    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, size: 0.1 if size == wanted else 9)
-    return wanted
+    """Tiles of that many outputs along each dimension."""
+    prefer_tiles(int(request.param), monkeypatch)
+    return int(request.param)
 
 
 def ends(shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
@@ -183,7 +181,7 @@ def test_memory_that_is_to_be_saved_is_not_spent() -> None:
 @pytest.mark.parametrize(("tile", "channels"), [(4, 115), (2, 1841)])
 def test_results_leave_room_for_their_multiple(tile: int, channels: int, monkeypatch: MonkeyPatch) -> None:
     """127 * 9 * 115 * 255 is below 2^31 / 64, and with 1841 below 2^31 / 4."""
-    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, size: 0.1 if size == tile else 9)
+    prefer_tiles(tile, monkeypatch)
     for depth, expected in ((channels, f"winograd F({tile}x{tile},3x3)"), (channels + 1, "contraction")):
         graph = integer_conv_graph((1, 4, 4, depth), (1, TAPS, TAPS, depth), pad=PAD)
         most = np.full((1, TAPS, TAPS, depth), 127, np.int8)

@@ -115,12 +115,16 @@ CONVS = {
 }
 
 
+def prefer_tiles(wanted: int, monkeypatch: MonkeyPatch) -> None:
+    """Of that many outputs along each dimension, whatever they cost."""
+    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, size: 0.1 if size == wanted else 9)
+
+
 @pytest.fixture(params=ALL, ids=lambda outputs: f"F({outputs}x{outputs})")
 def outputs(request: pytest.FixtureRequest, monkeypatch: MonkeyPatch) -> int:
-    """Tiles of that many outputs along each dimension, whatever they cost."""
-    wanted = int(request.param)
-    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, size: 0.1 if size == wanted else 9)
-    return wanted
+    """Tiles of that many outputs along each dimension."""
+    prefer_tiles(int(request.param), monkeypatch)
+    return int(request.param)
 
 
 @pytest.mark.parametrize("machine", levels(), ids=lambda m: m.cpu.name)
