@@ -187,7 +187,7 @@ def _with_chains(
     if accumulators > max(min(spare, _limit(cpu)), 1):
         return None
     chains = 1
-    wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
+    wanted = _latency(cpu, dot) * cpu.pipeline.multiply_adds
     while chains * accumulators < wanted and 2 * chains * accumulators <= spare and 4 * chains <= depth:
         chains *= 2
     # Compilers load the weights of later steps ahead: they need registers, too. Cores that execute out of order gain
@@ -202,6 +202,11 @@ def _blocking(
 ) -> Blocking:  # fmt: skip
     scalar_operand = _scalar_operand(cpu, dot)
     return Blocking(dot, rows, vectors, chains, chains, scalar_operand, _limit(cpu), lane_operand, ahead, cpu.prefetch)
+
+
+def _latency(cpu: Cpu, dot: Dot) -> int:
+    """Cycles between additions to the same accumulator."""
+    return cpu.pipeline.latency if dot.latency is None else dot.latency
 
 
 def _scalar_operand(cpu: Cpu, dot: Dot) -> bool:
@@ -271,7 +276,7 @@ def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
         return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll
-    latency = pipeline.latency / blocking.chains
+    latency = _latency(cpu, blocking.dot) / blocking.chains
     return max(products / pipeline.multiply_adds, loads / pipeline.loads, latency, (products + loads + 1) / 6)
 
 

@@ -56,6 +56,7 @@ from .tensors import Halo
 from .transposed import is_transposed
 from .transposed_contraction import is_transposed_contraction, lower_transposed_contraction, transposed_halo
 from .tree_code import is_tree_code, lower_tree_code
+from .widened_rows import is_widened, lower_widened, widened_cost
 from .winograd import is_winograd, lower_winograd, winograd_cost, winograd_halo
 
 Estimate = Callable[[KernelContext], float]
@@ -237,6 +238,10 @@ GENERATORS: tuple[Generator, ...] = (
         "depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11), needed_halo, tunable=True
     ),
     Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
+    Generator(
+        "widened rows", _anchors("conv"), is_widened, lower_widened,
+        lambda ctx: _convolution(*_DIRECT)(ctx) * widened_cost(ctx), needed_halo, tunable=True,
+    ),
     _winograd(2),
     _winograd(4),
     Generator(
@@ -244,6 +249,10 @@ GENERATORS: tuple[Generator, ...] = (
         _convolution(*_DIRECT), transposed_halo,
     ),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
+    Generator(
+        "widened rows", _anchors("matmul"), is_widened, lower_widened, lambda ctx: _scalar(7)(ctx) * widened_cost(ctx),
+        tunable=True,
+    ),
     Generator(
         "computed product", _anchors("matmul"), is_computed_product, lower_computed_product, _scalar(7), tunable=True
     ),

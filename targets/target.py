@@ -35,8 +35,9 @@ class Dot:
 
     ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
     ``temporaries`` are the registers that it takes besides its operands, where it is several instructions, and
-    ``registers`` those of an accumulator. It takes as long as ``passes`` multiply-adds of floats. A group of more
-    numbers than the instruction multiplies is taken apart into ``parts``, and so are weights of the same size.
+    ``registers`` those of an accumulator. It takes as long as ``passes`` multiply-adds of floats. ``latency`` cycles go
+    by until the same accumulator is added to again, by default those of the pipeline. A group of more numbers than the
+    instruction multiplies is taken apart into ``parts``, and so are weights of the same size.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Dot:
     passes: float = 1
     registers: int = 1
     parts: int = 1
+    latency: int | None = None
 
     @property
     def steps(self) -> int:

@@ -50,7 +50,7 @@ def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
 def _pairs(*widths: int) -> tuple[Dot, ...]:
     """PMADDWD, and an addition: two products of 16 bits a lane. Four bytes are taken apart into two pairs, those of
     weights while compiling or, for half of the memory, in each step."""
-    pair = tuple(Dot("dot2_i16i16", lanes, 2, I16, I16, I32, temporaries=2) for lanes in widths)
+    pair = tuple(Dot("dot2_i16i16", lanes, 2, I16, I16, I32, temporaries=2, latency=1) for lanes in widths)
     apart = [replace(dot, group=4, passes=2, parts=2) for dot in pair]
     bytes_ = (replace(dot, activation=x, weight=w) for dot in apart for x in (I8, U8) for w in (I16, I8))
     return (*bytes_, *pair)
