@@ -71,7 +71,10 @@ class ColumnDepthwise(Depthwise):
     def starts(self, lanes: int) -> Buffer | None:
         return self.bias if lanes == 1 else self.shifted_bias
 
-    def products(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
+    def height(self, width: int) -> int:
+        return 1
+
+    def products(self, position: Sequence[Expr], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
         if acc.type.lanes == 1:
             return super().products(position, base, rows, channel, acc)
         out: list[Stmt] = []
@@ -83,7 +86,7 @@ class ColumnDepthwise(Depthwise):
         return tuple(out)
 
     def _rows(
-        self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, taps: Sequence[int], present: range,
+        self, position: Sequence[Expr], base: Expr, rows: int, channel: Expr, taps: Sequence[int], present: range,
         acc: Buffer,
     ) -> Block:  # fmt: skip
         """The products of the rows ``present`` of the kernel: their weights, then every column under the block."""

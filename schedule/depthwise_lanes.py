@@ -1,7 +1,9 @@
 """The loops of a depthwise convolution: lanes are channels, neighbouring outputs share the inputs that they load.
 
 For a block of ``rows`` outputs along the width, each input column under the block is loaded once per kernel row and
-multiplied into every output that sees it.
+multiplied into every output that sees it. Where registers allow, a block has two such rows of outputs, one below the
+other: what both see is loaded, and brought into the type of the sums, once, and there are twice as many sums that do
+not wait for each other.
 """
 
 from __future__ import annotations
@@ -52,6 +54,17 @@ def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
     if cpu.compact:
         return max(width for width in range(1, most + 1) if outputs % width == 0 and width <= COMPACT_WIDTH)
     return ceil(outputs / ceil(outputs / most))
+
+
+def block_height(cpu: Cpu, width: int, kernel: Sequence[int], stride: int, dilation: int, registers: int) -> int:
+    """Rows of ``width`` outputs to compute together, whose accumulators take so many ``registers`` each: two where
+    these and the weights that both multiply with an input leave one for that input."""
+    if len(kernel) < 2 or cpu.compact or cpu.registers.vector == 0:
+        return 1
+    *_, height, columns = kernel
+    both = 2 if stride % dilation == 0 and stride < height * dilation else 1
+    taken = 2 * width * registers + both * columns + 1
+    return 2 if taken < cpu.registers.vector else 1
 
 
 def product_reach(weights: np.ndarray, activation: DType) -> np.ndarray:
@@ -120,22 +133,30 @@ class Depthwise:
 
     def _loops(self) -> Block:
         names, out = self.names, self.out
-        batch = Var(names.fresh("n"))
-        spatial = [Var(names.fresh("o")) for _ in out[1:-2]]
-        block: Block = ()
+        outer = [Var(names.fresh("n")), *(Var(names.fresh("o")) for _ in out[1:-2])]
         shape = None if self.ctx.decision is None else self.ctx.decision.shape
         decided = None if shape is None else min(shape.rows, out[-2])
         width = decided or block_width(self.ctx.cpu, out[-2], self.kernel[-1])
-        start = 0
-        for count, rows in ((out[-2] // width, width), (1, out[-2] % width)):
-            if count and rows:
-                block += self._row_loop([batch, *spatial], start, count, rows)
-                start += count * rows
-        for var, extent in reversed(list(zip((batch, *spatial), out[:-2], strict=True))):
+        block: Block = ()
+        *above, last = outer
+        for first, count, height in pieces(out[-3], self.height(width)):
+            row = (last * height if count > 1 else INDEX(0)) + first
+            columns: Block = ()
+            for start, number, rows in pieces(out[-2], width):
+                columns += self._row_loop([*above, row], start, number, rows, height)
+            block += loop(last, count, *columns)
+        for var, extent in reversed(list(zip(above, out[:-3], strict=True))):
             block = loop(var, extent, *block)
         return block
 
-    def _row_loop(self, position: Sequence[Var], start: int, count: int, rows: int) -> Block:
+    def height(self, width: int) -> int:
+        """Rows of ``width`` outputs in a block."""
+        if self.rank == 1 or self.ctx.by_rows or not self.ctx.cpu.winograd or self.lanes == (1,):
+            return 1
+        registers = 1 if self.operand is self.compute else 2
+        return block_height(self.ctx.cpu, width, self.kernel, self.stride[-2], self.dilation[-2], registers)
+
+    def _row_loop(self, position: Sequence[Expr], start: int, count: int, rows: int, height: int) -> Block:
         block_var = Var(self.names.fresh("rb"))
         base = (block_var * rows if count > 1 else INDEX(0)) + start
         body: Block = ()
@@ -143,12 +164,14 @@ class Depthwise:
         for first, trips, lanes in stripes(self.channels, widths):
             block = Var(self.names.fresh("cb"))
             channel = (block * lanes if trips > 1 else INDEX(0)) + first
-            body += loop(block, trips, *self._block(position, base, rows, channel, lanes))
+            body += loop(block, trips, *self._block(position, base, rows, height, channel, lanes))
         return loop(block_var, count, *body)
 
-    def _block(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, lanes: int) -> Block:
+    def _block(
+        self, position: Sequence[Expr], base: Expr, rows: int, height: int, channel: Expr, lanes: int
+    ) -> Block:  # fmt: skip
         type_ = Type(self.compute, lanes)
-        acc = Buffer(self.names.fresh("acc"), type_, (rows,), Space.REG)
+        acc = Buffer(self.names.fresh("acc"), type_, (height * rows,), Space.REG)
         out: list[Stmt] = [Alloc(acc)]
         zero = type_(0)
         bias: Expr | None = None
@@ -158,25 +181,51 @@ class Depthwise:
             loaded = Load(starts, (channel,), lanes)
             out.append(Let(bias, type_(loaded) if starts.dtype.is_float else loaded))
         first = bias if bias is not None and bias.type == type_ else zero
-        out.extend(store(acc[i], first) for i in range(rows))
-        out.extend(self.products(position, base, rows, channel, acc))
-        for i in range(rows):
-            at = base + i
+        out.extend(store(acc[i], first) for i in range(height * rows))
+        if height > 1:
+            out.extend(self._tall_products(position, base, rows, channel, acc))
+        else:
+            out.extend(self.products(position, base, rows, channel, acc))
+        for i in range(height * rows):
+            below, beside = divmod(i, rows)
+            at = (*position[:-1], position[-1] + below if below else position[-1], base + beside)
             value: Expr = acc[i]
             if bias is not None and bias is not first:
                 value = bias + bias.type(value)
             value = self.ctx.rounded(value)
             stored = self.ctx.store_vector(
-                lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs  # type: ignore[misc]
+                lambda c, at=at: (*at, c), channel, value, lanes, self.ctx.refs  # type: ignore[misc]
             )
             out.extend(_without_detours(stored, value) if self.begins_in_floats else stored)
         return tuple(out)
 
-    def products(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
+    def products(self, position: Sequence[Expr], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
         """What adds the products of a block to its accumulators ``acc`` [rows]."""
         taps = [Var(self.names.fresh("k")) for _ in self.kernel[:-1]]
-        body = self._kernel_row(position, base, rows, channel, taps, acc)
+        above = self.above(position, taps)
+        body = self._input_row(position, above, base, rows, channel, [(0, taps)], acc)
         for var, extent in reversed(list(zip(taps, self.kernel[:-1], strict=True))):
+            body = loop(var, extent, *body)
+        return body
+
+    def _tall_products(self, position: Sequence[Expr], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
+        """The same for a block of several rows: ``acc`` [height * rows]."""
+        *outer, taps = self.kernel[:-1]
+        stride, dilation, height = self.stride[-2], self.dilation[-2], acc.shape[0] // rows
+        variables = [Var(self.names.fresh("k")) for _ in outer]
+        body: Block = ()
+        for row in range((height - 1) * stride + (taps - 1) * dilation + 1):
+            users = [
+                (below, [*variables, as_expr(tap)])
+                for below in range(height)
+                for tap in range(taps)
+                if below * stride + tap * dilation == row
+            ]
+            above = self.above(position, [*variables, 0])
+            above[-1] = above[-1] + row
+            if users:
+                body += self._input_row(position, above, base, rows, channel, users, acc)
+        for var, extent in reversed(list(zip(variables, outer, strict=True))):
             body = loop(var, extent, *body)
         return body
 
@@ -188,32 +237,34 @@ class Depthwise:
             if users:
                 yield column, users
 
-    def above(self, position: Sequence[Var], taps: Sequence[ExprLike]) -> list[Expr]:
+    def above(self, position: Sequence[Expr], taps: Sequence[ExprLike]) -> list[Expr]:
         """Where ``taps`` of the kernel are in the input, along all spatial dimensions but the last."""
         return [
             position[1 + d] * self.stride[d] + as_expr(taps[d]) * self.dilation[d] - self.pad[d]
             for d in range(self.rank - 1)
         ]
 
-    def _kernel_row(
-        self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, taps: Sequence[Expr], acc: Buffer
-    ) -> Block:
-        """One row of the kernel: its weights, then every input column under the block."""
+    def _input_row(
+        self, position: Sequence[Expr], above: Sequence[Expr], base: Expr, rows: int, channel: Expr,
+        users: Sequence[tuple[int, Sequence[Expr]]], acc: Buffer,
+    ) -> Block:  # fmt: skip
+        """What a row of the input, ``above`` along all spatial dimensions but the last, adds to the ``users``: rows of
+        the block, and the kernel's row that each multiplies. Their weights, then every input column under the block."""
         lanes = acc.type.lanes
         type_ = Type(self.operand, lanes)
         out: list[Stmt] = []
-        weights = []
-        for kw in range(self.kernel[-1]):
-            named = Var(self.names.fresh("wv"), type_)
-            tap = Load(self.weights, (*taps, as_expr(kw), channel), lanes)
-            out.append(Let(named, _as(type_, tap)))
-            weights.append(named)
-        outer = self.above(position, taps)
-        for column, users in self.users(rows):
-            where = (position[0], *outer, base * self.stride[-1] + (column - self.pad[-1]), channel)
+        weights: list[list[Expr]] = []
+        for _, taps in users:
+            named = [Var(self.names.fresh("wv"), type_) for _ in range(self.kernel[-1])]
+            for kw, var in enumerate(named):
+                out.append(Let(var, _as(type_, Load(self.weights, (*taps, as_expr(kw), channel), lanes))))
+            weights.append([*named])
+        for column, seen_by in self.users(rows):
+            where = (position[0], *above, base * self.stride[-1] + (column - self.pad[-1]), channel)
             x = Var(self.names.fresh("xv"), type_)
             out.append(Let(x, _as(type_, Load(self.x.buffer, self.x.at(where), lanes))))
-            out.extend(self._accumulate(acc, i, x, weights[kw]) for i, kw in users)
+            for (below, _), row in zip(users, weights, strict=True):
+                out.extend(self._accumulate(acc, below * rows + i, x, row[kw]) for i, kw in seen_by)
         return tuple(out)
 
     def _accumulate(self, acc: Buffer, row: int, x: Expr, w: Expr) -> Stmt:
@@ -221,6 +272,15 @@ class Depthwise:
         old = acc[at]
         value = Call("fma", (x, w, old), acc.type) if self.fused else old + acc.type(x) * acc.type(w)
         return store(acc[at], value)
+
+
+def pieces(extent: int, size: int) -> Iterator[tuple[int, int, int]]:
+    """(start, count, size) of what ``extent`` is cut into: ``count`` pieces of a ``size``, and the rest."""
+    count, rest = divmod(extent, size)
+    if count:
+        yield 0, count, size
+    if rest:
+        yield count * size, 1, rest
 
 
 def _without_detours(block: Block, integers: Expr) -> Block:
