@@ -92,7 +92,7 @@ def lower_graph(
     :func:`link.link_programs`.
     """
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
-        machine = replace(machine, cpu=replace(machine.cpu, winograd=False))
+        machine = replace(machine, cpu=replace(machine.cpu, ample_ram=False))
     if goal.optimize is Optimize.SPEED and not goal.scarce_ram:
         machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:

@@ -36,12 +36,12 @@ from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .sums import Sums
 from .vectorize import stripes
-from .winograd_choice import tile_lanes
+from .winograd_choice import WORTH, tile_lanes
 
 WIDENED = DType.I16
 _COPIED = 0.15
 """Cycles that an element takes on its way to the temporary."""
-_WORTH = 0.98
+_SURE = 0.98
 """The share of the cycles of bytes above which an estimate is not trusted to be better."""
 _FEWEST_ROWS = 8
 """Below, weights are read once, and better as bytes."""
@@ -135,7 +135,7 @@ def is_widened(ctx: KernelContext) -> bool:
     node, weights = ctx.contraction
     if weights is None or weights.dtype != np.int8 or node.operands[0].dtype not in BYTES or sum_shift(node.attrs):
         return False
-    if ctx.by_rows or ctx.cpu.compact or not ctx.cpu.winograd or not node.output.type.size or 0 in weights.shape:
+    if ctx.by_rows or ctx.cpu.compact or not ctx.cpu.ample_ram or not node.output.type.size or 0 in weights.shape:
         return False
     if not (is_conv(ctx) if node.op == "conv" else is_matmul(ctx) and weights.ndim == 2):
         return False
@@ -146,12 +146,14 @@ def is_widened(ctx: KernelContext) -> bool:
 
 
 def widened_cost(ctx: KernelContext) -> float:
-    """The cycles in proportion to those of products of bytes; infinite where the difference is too small to be sure."""
+    """The cycles in proportion to those of products of bytes; infinite where the difference is too small to be sure.
+    Fewer multiplications are better than faster ones, whatever this share: Winograd's algorithm is taken for less where
+    it is taken at all."""
     problem, (node, weights) = _problem(ctx, _pixels(ctx)), ctx.contraction
     assert weights is not None
     dots = usable_dots(ctx.cpu, node.operands[0].dtype, weights.dtype)
     share = choose_panels(ctx.cpu, problem).cycles / _by_bytes(ctx.cpu, problem, dots)
-    return share if share < _WORTH else float("inf")
+    return max(share, WORTH) if share < _SURE else float("inf")
 
 
 def lower_widened(ctx: KernelContext) -> Block:

@@ -61,7 +61,7 @@ def is_winograd(ctx: KernelContext, outputs: int) -> bool:
     """Whether the anchor is a ``conv`` of 3x3 taps with steps of one, in channels-last layout and with constant
     weights, on a CPU that takes Winograd's algorithm for its elements."""
     node, weights = ctx.contraction
-    if not ctx.cpu.winograd or weights is None or node.attrs["layout"] != "channels_last":
+    if not ctx.cpu.ample_ram or weights is None or node.attrs["layout"] != "channels_last":
         return False
     if weights.shape[1:-1] != (TAPS, TAPS) or node.attrs["group"] != 1:
         return False

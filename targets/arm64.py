@@ -47,12 +47,12 @@ known, it still orders the instructions for the core."""
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
     (*FLOATS, *WIDENING_TWICE, *WIDENING), FEATURES_OF_NEON, lane_operand=True,
-    gcc_flags=AS_WRITTEN, widening_lanes=(8, 4), caches=CACHES, winograd=True, short_loops=True,
+    gcc_flags=AS_WRITTEN, widening_lanes=(8, 4), caches=CACHES, ample_ram=True, short_loops=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
     (*FLOATS, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING_TWICE[1:], *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
-    requires=("dotprod",), gcc_flags=AS_WRITTEN, lane_operand=True, widening_lanes=(8, 4), caches=CACHES, winograd=True,
+    requires=("dotprod",), gcc_flags=AS_WRITTEN, lane_operand=True, widening_lanes=(8, 4), caches=CACHES, ample_ram=True,
     short_loops=True,
 )  # fmt: skip
 ARMV8_FP16 = replace(
@@ -79,7 +79,7 @@ ARMV8_BF16 = replace(
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
     Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *BFLOATS, *WIDENING),
-    frozenset({"f64", "fma", "sqrt"}), widening_lanes=(8, 4), caches=CACHES, winograd=True,
+    frozenset({"f64", "fma", "sqrt"}), widening_lanes=(8, 4), caches=CACHES, ample_ram=True,
 )  # fmt: skip
 
 ELF64 = Elf(machine=183)

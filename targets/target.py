@@ -156,8 +156,9 @@ class Cpu:
     ``lane_operand``: from a lane of a vector. ``widening_lanes``: how many lanes of 16-bit integers it multiplies and
     adds to integers of 32 bits, the most first.
     ``sets``: of the fastest cache, ``caches``: those behind it, the nearest first; ``prefetch``: how it is told what to
-    read next, where that pays. ``winograd``: convolutions may be computed in fewer multiplications than they are
-    defined with, which takes memory, but for those of floats with ``exact_floats``, which would be rounded otherwise.
+    read next, where that pays. ``ample_ram``: temporaries, and loops that pass several rows at a time, are taken where
+    they make code faster. Winograd's algorithm, which takes them, is none for floats with ``exact_floats``: it rounds
+    otherwise.
     ``panel``: weights of products are stored in panels of so many columns, for all CPUs of an ABI, whatever the blocks
     in which a kernel reads them; 0: as it reads them.
     ``large_weights``: constants may take several times their memory where that makes code faster.
@@ -191,7 +192,7 @@ class Cpu:
     sets: CacheSets | None = None
     caches: tuple[Cache, ...] = ()
     prefetch: CacheLines | None = None
-    winograd: bool = False
+    ample_ram: bool = False
     exact_floats: bool = False
     panel: int = 0
     large_weights: bool = False

@@ -65,33 +65,33 @@ def _vnni(*widths: int) -> tuple[Dot, ...]:
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
     (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {*PAIRS, *LANES},
-    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
+    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
     bytes_as=U8, lookups_apart=True, requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
     (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", *PAIRS, *LANES},
-    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
+    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
     bytes_as=U8, lookups_apart=True,
     requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )  # fmt: skip
 V3_VNNI = Cpu(
     "x86-64-v3-vnni", "x86-64-v3", "+avxvnni", (*V3.c_flags, "-mavxvnni"), V3.f32_lanes, V3.registers,
     (*_multiply_add("fma", 8, 4), *_vnni(8, 4)), V3.features | {"dot4_u8i8"}, gcc_flags=NO_HOISTING,
-    sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
+    sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
     bytes_as=U8, lookups_apart=True, requires=(*V3.requires, "avxvnni"),
 )  # fmt: skip
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
     ROUNDING | {"fma", *PAIRS, *LANES, "pick_words"}, gcc_flags=NO_HOISTING,
-    sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
+    sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
     bytes_as=U8, requires=(*V3.requires, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 )  # fmt: skip
 V4_VNNI = Cpu(
     "x86-64-v4-vnni", "x86-64-v4", "-prefer-256-bit,+avx512vnni", (*V4.c_flags, "-mavx512vnni"), V4.f32_lanes,
     V4.registers, (*_multiply_add("fma", 16, 8, 4), *_vnni(16, 8, 4)), V4.features | {"dot4_u8i8"},
-    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, winograd=True, few_passes=True,
+    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
     bytes_as=U8, requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 

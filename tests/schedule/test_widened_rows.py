@@ -112,6 +112,12 @@ def test_taken_where_many_columns_share_what_is_widened(columns: int, expected: 
     assert generators_of(lower_graph(graph, V3)) == [expected]
 
 
+@pytest.mark.parametrize("channels", [12, 16, 32])
+def test_fewer_multiplications_are_better_than_faster_ones(channels: int) -> None:
+    graph = integer_conv_graph((1, 32, 32, channels), (channels, 3, 3, channels), pad=PAD)
+    assert generators_of(lower_graph(graph, V3)) == ["winograd F(4x4,3x3)"]
+
+
 @pytest.mark.parametrize(
     ("machine", "goal"),
     [
