@@ -52,8 +52,8 @@ ARMV8 = Cpu(
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
     (*FLOATS, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING_TWICE[1:], *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
-    requires=("dotprod",), gcc_flags=AS_WRITTEN, lane_operand=True, widening_lanes=(8, 4), caches=CACHES, ample_ram=True,
-    short_loops=True,
+    requires=("dotprod",), gcc_flags=AS_WRITTEN, lane_operand=True, widening_lanes=(8, 4), caches=CACHES,
+    ample_ram=True, short_loops=True,
 )  # fmt: skip
 ARMV8_FP16 = replace(
     ARMV8_DOT, name="armv8.2-a-fp16", llvm_features=f"{ARMV8_DOT.llvm_features},+fullfp16",
