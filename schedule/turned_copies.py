@@ -34,10 +34,12 @@ MOST_INTERLEAVED = 4
 
 
 def shuffled_widths(cpu: Cpu) -> Widths:
-    """Those that fill registers."""
+    """Those that fill registers. Vectors of bytes may have more lanes than any of floats."""
     kinds = (DType.F32, DType.I32, DType.U32, DType.I16, DType.U16, DType.I8, DType.U8)
     lanes = [width for width in cpu.f32_lanes if width > 1]
     found = {kind: tuple(width for width in lanes if width * kind.size >= REGISTER) for kind in kinds}
+    if lanes:
+        found |= {kind: found[kind] or (REGISTER,) for kind in kinds if kind.size == 1}
     return {kind: widths for kind, widths in found.items() if widths}
 
 
@@ -187,8 +189,10 @@ def _values(nest: _Nest) -> list[Expr]:
 
 def _interleaved(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
     """Where results for a few ``v`` lie side by side, and those for ``u`` behind each other."""
-    widths = all_widths.get(nest.store.buffer.dtype)
-    if widths is None:
+    widths = all_widths.get(nest.store.buffer.dtype, ())
+    if not _copies(nest):
+        widths = tuple(width for width in widths if width in all_widths[DType.F32])
+    if not widths:
         return None
     for v, few in nest.loops:
         for u, many in nest.loops:
@@ -197,6 +201,11 @@ def _interleaved(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
             if u != v and beside and steps <= {0, 1} and many >= widths[-1]:
                 return _interleaved_loops(nest, (u, many), (v, few), widths, names)
     return None
+
+
+def _copies(nest: _Nest) -> bool:
+    """Whether nothing is computed."""
+    return isinstance(nest.store.value, Load) and not nest.lets
 
 
 def _interleaved_loops(
@@ -258,8 +267,9 @@ def _squares(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
         return None
     turned = [load for load in nest.loads if _step(load, v) not in (0, 1)]
     types = {nest.store.buffer.dtype, *(load.buffer.dtype for load in turned)}
-    wide = all_widths.get(nest.store.buffer.dtype, ())
-    widths = tuple(width for width in wide if all(width in all_widths.get(each, ()) for each in types))
+    widths = tuple(
+        width for width in all_widths[DType.F32] if all(width in all_widths.get(each, ()) for each in types)
+    )
     if not turned or not widths:
         return None
     u = next((var for var, _ in nest.loops if all(_step(load, var) == 1 for load in turned)), None)

@@ -77,6 +77,13 @@ def test_nothing_goes_one_by_one_where_extents_are_whole(
     assert all(load.lanes > 1 for load in parts(kernel, Load)) and parts(kernel, Shuffle)
 
 
+@pytest.mark.parametrize("machine", [V4, V3, V2, ARM64_LINUX], ids=["v4", "v3", "v2", "arm64"])
+@pytest.mark.parametrize("colours", [2, 3, 4])
+def test_colours_of_bytes_are_interleaved_by_sixteen(colours: int, machine: Machine) -> None:
+    (kernel,) = lower_graph(transposed([((1, colours, 6, 16), (0, 2, 3, 1))], DType.U8), machine).kernels
+    assert {load.lanes for load in parts(kernel, Load)} == {16} and parts(kernel, Shuffle)
+
+
 @pytest.mark.parametrize("machine", [GENERIC, M4], ids=["generic", "m4"])
 def test_machines_without_vectors_have_no_shuffles(machine: Machine) -> None:
     assert not any(parts(kernel, Shuffle) for kernel in lower_graph(GRAPHS["floats"], machine).kernels)
