@@ -182,7 +182,7 @@ def test_memory_that_is_to_be_saved_is_not_spent() -> None:
 def test_results_leave_room_for_their_multiple(tile: int, channels: int, monkeypatch: MonkeyPatch) -> None:
     """127 * 9 * 115 * 255 is below 2^31 / 64, and with 1841 below 2^31 / 4."""
     prefer_tiles(tile, monkeypatch)
-    for depth, expected in ((channels, f"winograd F({tile}x{tile},3x3)"), (channels + 1, "contraction")):
+    for depth, expected in ((channels, f"winograd F({tile}x{tile},3x3)"), (channels + 1, "widened rows")):
         graph = integer_conv_graph((1, 4, 4, depth), (1, TAPS, TAPS, depth), pad=PAD)
         most = np.full((1, TAPS, TAPS, depth), 127, np.int8)
         program = lower_graph(replace(graph, constants={**graph.constants, "w": most}), select("x86", cpu="x86-64-v3"))
