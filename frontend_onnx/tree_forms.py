@@ -111,6 +111,9 @@ def numbered_nodes(ctx: NodeContext, features: int, targets: int, leaf: str) -> 
     leaves = placed(*entries, f"{leaf}_nodeids")
     if leaves.size and leaves.max() >= 0:
         raise ctx.invalid(f"{leaf}_nodeids names nodes that are no leaves")
+    if targets == 1:  # of several weights of a leaf ONNX Runtime takes the first, which converters rely on
+        first = np.sort(np.unique(leaves, return_index=True)[1])
+        leaves, target, weight = leaves[first], target[first], weight[first]
     child = np.isin(place_of, branch)
     if len(np.unique(trees)) != (~child).sum() or len(np.unique(trees[~child])) != (~child).sum():
         raise ctx.invalid("a tree has no root, because its nodes lead in a circle, or several")

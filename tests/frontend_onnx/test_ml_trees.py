@@ -85,6 +85,18 @@ def test_aggregates(targets: int, aggregate: str) -> None:
         agrees("TreeEnsembleRegressor", rows(), n_targets=targets, aggregate_function=aggregate, **more, **attrs)
 
 
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+def test_leaves_that_repeat_a_target(targets: int, aggregate: str) -> None:
+    """scikit-learn's converter writes the path through a tree so, once for each class; the first one counts where there
+    is one target, and all do where there are several."""
+    attrs = numbered(forest(5, 3, targets), "target")
+    for name in ("target_treeids", "target_nodeids", "target_ids", "target_weights"):
+        attrs[name] = [entry for entry in attrs[name] for _ in range(3)]
+    attrs["target_weights"] = [weight * (1 + n % 3) for n, weight in enumerate(attrs["target_weights"])]
+    agrees("TreeEnsembleRegressor", rows(), n_targets=targets, aggregate_function=aggregate, **attrs)
+
+
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
 def test_classes(transform: str) -> None:
     """Leaves with a weight for each class, as forests have them, and trees for one class each, as boosting has."""
