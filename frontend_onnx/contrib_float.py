@@ -61,6 +61,14 @@ def _fused_conv(body: Body) -> str:
     return _activated(body, y, body.attributes.get("activation_params", ()))
 
 
+def _conv_channels_last(body: Body) -> str:
+    """Images and weights [M, kH, kW, C] have their channels last."""
+    names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+    x, w = (body.channels_first(body.input(place), place) for place in range(2))
+    given = {name: body.attributes.get(name) for name in names}
+    return body.channels_last(body.emit("Conv", x, w, body.input(2), **given), 0)
+
+
 def _fused_gemm(body: Body) -> str:
     names = ("alpha", "beta", "transA", "transB")
     given = {name: body.attributes.get(name) for name in names}
@@ -135,6 +143,33 @@ def _skip_simplified(body: Body) -> tuple[str, ...]:
     total, epsilon = _skip(body, 3), body.attributes.get("epsilon", 1e-12)
     y, inverse = _root_mean_square(body, total, body.input(2), -1, epsilon)
     return y, "", inverse, total
+
+
+def _group_normalization(body: Body, x: str) -> str:
+    """Of images whose channels are last unless ``channels_last`` is 0; ``activation`` 1 is SiLU."""
+    last, activation = bool(body.attributes.get("channels_last", 1)), body.attributes["activation"]
+    if activation not in (0, 1):
+        raise Unsupported(f"the activation {activation}")
+    body.opset = 21
+    y = body.emit(
+        "GroupNormalization", body.channels_first(x, 0) if last else x, body.input(1), body.input(2),
+        num_groups=body.attributes["groups"], epsilon=body.attributes.get("epsilon", 1e-5),
+    )  # fmt: skip
+    y = body.channels_last(y, 0) if last else y
+    return body.emit("Mul", y, body.emit("Sigmoid", y)) if activation else y
+
+
+def _skip_group_normalization(body: Body) -> tuple[str, ...]:
+    """X, gamma, beta, skip and a bias, each of which may have one number for each channel of an image."""
+    last, rank, total = bool(body.attributes.get("channels_last", 1)), len(body.shape(0)), body.input(0)
+    for place in (place for place in (3, 4) if body.input(place)):
+        shape, added = body.shape(place), body.input(place)
+        if len(shape) < rank:  # [N, C] or [C]
+            ones = (1,) * (rank - 2)
+            batch = shape[:-1] or (1,)
+            added = body.reshape(added, *batch, *((*ones, shape[-1]) if last else (shape[-1], *ones)))
+        total = body.emit("Add", total, added)
+    return _group_normalization(body, total), total
 
 
 def _embed_layer_normalization(body: Body) -> tuple[str, ...]:
@@ -233,10 +268,13 @@ RULES: Mapping[str, Rule] = {
     "FusedGemm": _fused_gemm,
     "FusedMatMul": _fused_matmul,
     "GatherND": _same_as("GatherND", 13),
+    "GroupNorm": lambda body: _group_normalization(body, body.input(0)),
     "NGramRepeatBlock": _ngram_repeat_block,
+    "NhwcConv": _conv_channels_last,
     "Pad": _same_as("Pad", 13),
     "QuickGelu": _quick_gelu,
     "Range": _same_as("Range", 11),
+    "SkipGroupNorm": _skip_group_normalization,
     "SkipLayerNormalization": _skip_layer_normalization,
     "SkipSimplifiedLayerNormalization": _skip_simplified,
     "TransposeMatMul": _fused_matmul,

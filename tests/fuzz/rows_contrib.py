@@ -205,6 +205,29 @@ def conv_of_bytes(b: Builder) -> list[Tensor]:
     return node(b, "QLinearConv", operands, channels_last=1, **more)
 
 
+def conv_channels_last(b: Builder) -> list[Tensor]:
+    group, image = b.pick([1, 1, 2]), (b.between(2, 5), b.between(2, 5))
+    shape = (b.between(1, 2), *image, group * b.between(1, 3))
+    kernel = kernel_of(b, image)
+    w = b.weight(F32, (group * b.between(1, 3), *kernel, shape[3] // group))
+    bias = b.weight(F32, w.shape[:1]) if b.flip() else None
+    more = window_attributes(b, image, kernel, same=False)
+    return node(b, "NhwcConv", [b.data(F32, shape), w, bias], group=group, **more)
+
+
+def group_normalized(op: str, b: Builder) -> list[Tensor]:
+    groups, batch = b.between(1, 3), b.between(1, 2)
+    shape = (batch, b.between(1, 4), b.between(1, 4), groups * b.between(1, 3))
+    x = b.data(F32, shape, -2, 2, exact=True)
+    gamma, beta = (b.weight(F32, shape[3:]) for _ in range(2))
+    attrs = {"groups": groups, "epsilon": b.pick([1e-2, 1e-3]), "activation": b.between(0, 1)}
+    if op == "GroupNorm":
+        return node(b, op, [x, gamma, beta], **attrs)
+    skip = b.weight(F32, b.pick([shape, (batch, 1, 1, shape[3]), (batch, shape[3])]))
+    bias = b.weight(F32, shape[3:]) if b.flip() else None
+    return node(b, op, [x, gamma, beta, skip, bias], 2, **attrs)
+
+
 def max_pool_of_bytes(b: Builder) -> list[Tensor]:
     shape = (1, b.between(2, 5), b.between(2, 5), b.between(1, 4))
     kernel = kernel_of(b, shape[1:3])
@@ -235,6 +258,7 @@ ROWS: dict[str, Row] = {
         for write, names in (
             (activation, ("BiasGelu", "FastGelu", "QuickGelu")), (fused_matmul, ("FusedMatMul", "TransposeMatMul")),
             (normalized, ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")),
+            (group_normalized, ("GroupNorm", "SkipGroupNorm")),
             (moved, ("ExpandDims", "GatherND", "Pad", "Range", "Trilu")),
         )
         for op in names
@@ -248,7 +272,8 @@ ROWS: dict[str, Row] = {
             "GatherBlockQuantized": rows_of_blocks, "GroupQueryAttention": grouped, "MoE": experts,
             "QMoE": quantized_experts,
             "MultiHeadAttention": multi_head,
-            "NGramRepeatBlock": ngrams, "NhwcMaxPool": max_pool_of_bytes, "QAttention": quantized_attention,
+            "NGramRepeatBlock": ngrams, "NhwcConv": conv_channels_last, "NhwcMaxPool": max_pool_of_bytes,
+            "QAttention": quantized_attention,
             "QLinearConv": conv_of_bytes, "RotaryEmbedding": rotary,
         }.items()
     },
