@@ -22,16 +22,18 @@ _DEFAULT = ("Sigmoid", "Tanh", "Tanh")
 def _dynamic_quantize_lstm(body: Body) -> tuple[str, ...]:
     """X ``[T, B, I]``, W ``[D, I, 4H]``, R ``[D, H, 4H]``, B?, lengths?, h?, c?, P?, then scale and zero point of W and
     of R, one for each direction or for each of its columns."""
-    body.refuse(4)
     directions, hidden = body.shape(2)[:2]
     names = [n.decode() for n in body.attributes.get("activations", ())] or list(_DEFAULT) * directions
     if len(names) != 3 * directions or not _ACTIVATIONS.issuperset(names):
         raise Unsupported(f"activations {names}")
     direction = body.text("direction", "forward")
-    (batch,) = body.shape(0)[1:2]
-    x = body.emit_all("DynamicQuantizeLinear", [body.input(0)], 3)
+    length, batch = (body.emit("Shape", body.input(0), start=axis, end=axis + 1) for axis in (0, 1))
+    states = body.emit("Concat", batch, body.integers(hidden), axis=0)
+    none = body.emit("Expand", body.constant(np.zeros((), np.float32)), states)
+    given, lasts = (_counted(body, length) if body.input(4) else (body.input(0), ""))
+    x = body.emit_all("DynamicQuantizeLinear", [given], 3)
     found = [
-        _direction(body, x, number, names[3 * number : 3 * number + 3], (batch, hidden),
+        _direction(body, x, number, names[3 * number : 3 * number + 3], none, lasts,
                    backward=direction == "reverse" or number == 1)
         for number in range(directions)
     ]  # fmt: skip
@@ -40,16 +42,29 @@ def _dynamic_quantize_lstm(body: Body) -> tuple[str, ...]:
     return tuple(body.emit("Concat", *parts, axis=axis) for parts, axis in ((rows, 1), (last[0], 0), (last[1], 0)))
 
 
+def _counted(body: Body, length: str) -> tuple[str, str]:
+    """X with zeros behind the end of the longest sequence, whose numbers ONNX Runtime does not see, and ``[T, B, 1]``:
+    whether a step is one of the sequence, which has as many as input 4 says."""
+    zero, one = (body.constant(np.asarray(number)) for number in (0, 1))
+    steps = body.emit("Unsqueeze", body.emit("Range", zero, body.emit("Squeeze", length), one), body.integers(1))
+    lengths = body.emit("Cast", body.input(4), to=TensorProto.INT64)
+    axes = body.integers(2)
+    within = body.emit("Unsqueeze", body.emit("Less", steps, body.emit("ReduceMax", lengths, keepdims=1)), axes)
+    x = body.emit("Where", within, body.input(0), body.constant(np.zeros((), np.float32)))
+    return x, body.emit("Unsqueeze", body.emit("Less", steps, lengths), axes)
+
+
 def _part(body: Body, place: int, number: int) -> str:
     """What an operand has for one direction."""
     return body.emit("Squeeze", body.slice(body.input(place), 0, number, number + 1), body.integers(0))
 
 
 def _direction(
-    body: Body, x: list[str], number: int, activations: list[str], shape: tuple[int, int], *, backward: bool
+    body: Body, x: list[str], number: int, activations: list[str], none: str, lasts: str, *, backward: bool
 ) -> tuple[str, str, str]:
-    """The hidden states of all steps, and the last hidden and cell state ``[B, H]``."""
-    batch, hidden = shape
+    """The hidden states of all steps, and the last hidden and cell state ``[B, H]``. ``none`` are states before all
+    steps, ``lasts`` says which steps count, if not all do."""
+    hidden = body.shape(2)[1]
     weights, recurrence = (_part(body, place, number) for place in (1, 2))
     scales = [_part(body, place, number) for place in (8, 10)]
     zeros = [_part(body, place, number) if body.input(place) else "" for place in (9, 11)]
@@ -58,22 +73,32 @@ def _direction(
     if body.input(3):
         biases = body.reshape(_part(body, 3, number), 2, 4 * hidden)
         gates = body.emit("Add", gates, body.emit("ReduceSum", biases, body.integers(0), keepdims=0))
-    zero = body.constant(np.zeros((batch, hidden), np.float32))
-    states = [_part(body, place, number) if body.input(place) else zero for place in (5, 6)]
+    states = [_part(body, place, number) if body.input(place) else none for place in (5, 6)]
     peepholes = _part(body, 7, number) if body.input(7) else ""
-    step = _step(body, number, recurrence, scales[1], zeros[1], peepholes, hidden, activations)
+    step = _step(body, number, recurrence, scales[1], zeros[1], peepholes, hidden, activations, bool(lasts))
+    turned = bool(lasts) and backward  # each from its own end: states of one step are quantized together
+    if turned:
+        gates, backward = _reversed(body, gates), False
+    sequences = [gates, lasts] if lasts else [gates]
     h, c, rows = body.emit_all(
-        "Scan", [*states, gates], 3, body=step, num_scan_inputs=1, scan_input_directions=[int(backward)],
-        scan_output_directions=[int(backward)],
+        "Scan", [*states, *sequences], 3, body=step, num_scan_inputs=len(sequences),
+        scan_input_directions=[int(backward)] * len(sequences), scan_output_directions=[int(backward)],
     )  # fmt: skip
-    return rows, h, c
+    return _reversed(body, rows) if turned else rows, h, c
+
+
+def _reversed(body: Body, x: str) -> str:
+    """The steps of each sequence from its last on."""
+    lengths = body.emit("Cast", body.input(4), to=TensorProto.INT64)
+    return body.emit("ReverseSequence", x, lengths, time_axis=0, batch_axis=1)
 
 
 def _step(
     body: Body, number: int, recurrence: str, scale: str, zero: str, peepholes: str, hidden: int,
-    activations: list[str],
+    activations: list[str], ends: bool,
 ) -> onnx.GraphProto:  # fmt: skip
-    """h, c, gates of x -> h, c, h. Gates are in ONNX's order: input, output, forget, cell."""
+    """h, c, gates of x, and whether the step counts where sequences have ``ends`` -> h, c, h. Gates are in ONNX's
+    order: input, output, forget, cell."""
     nodes: list[onnx.NodeProto] = []
 
     def emit(op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
@@ -109,9 +134,16 @@ def _step(
     if seen is not None:
         o = one("Add", o, one("Mul", seen[1], cell))
     state = one("Mul", activated(o, 0), one(activations[2], cell))
-    again = one("Identity", state)
-    typed = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (h, c, given, state, cell, again)]
-    return helper.make_graph(nodes, f"direction{number}", typed[:3], typed[3:])
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (h, c, given)]
+    if ends:
+        counts = f"d{number}_counts"
+        inputs.append(helper.make_tensor_value_info(counts, TensorProto.BOOL, None))
+        again = one("Where", counts, state, body.constant(np.zeros((), np.float32)))
+        state, cell = one("Where", counts, state, h), one("Where", counts, cell, c)
+    else:
+        again = one("Identity", state)
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (state, cell, again)]
+    return helper.make_graph(nodes, f"direction{number}", inputs, results)
 
 
 RULES: Mapping[str, Rule] = {"DynamicQuantizeLSTM": _dynamic_quantize_lstm}

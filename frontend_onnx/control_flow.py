@@ -239,7 +239,7 @@ class _Loop:
         old, new = (
             {axis: count.name for axis, count in builder.extents_of(each, loc).items()} for each in (formal, value)
         )
-        if old != new:
+        if old != new and not builder.compares:  # which does not know yet what constants depend on extents
             what = f"a loop at run time in which {name} changes its extents"
             raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
 

@@ -179,13 +179,18 @@ def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:
 
 def eye_like(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
-    if any(not ctx.is_argument(count) for count in ctx.extents(x).values()):
-        raise ctx.unsupported(f"{x.name} has an extent that is only known in a run", hint="fix it")
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else x.dtype
     if len(x.shape) != 2:
         raise ctx.invalid(f"EyeLike of {x.type}, which is not a matrix")
     ctx.guard_constant(x.type.size)
-    return [ctx.constant(np.eye(*x.shape, k=ctx.integer("k", 0), dtype=dtype.numpy))]
+    eye, extents = ctx.constant(np.eye(*x.shape, k=ctx.integer("k", 0), dtype=dtype.numpy)), ctx.extents(x)
+    if all(ctx.is_argument(count) for count in extents.values()):
+        return [eye]
+    whole, rank = replace(ctx, over_bounds=True), len(x.shape)
+    for axis, count in extents.items():  # a constant has no extent that follows from others
+        places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (rank - axis - 1))
+        eye = whole.emit("where", whole.emit("lt", whole.constant(places), count), eye, whole.scalar(0, eye))
+    return [ctx.with_extents(eye, extents)]
 
 
 def trilu(ctx: NodeContext) -> Sequence[Value]:
@@ -214,20 +219,39 @@ def trilu(ctx: NodeContext) -> Sequence[Value]:
 def one_hot(ctx: NodeContext) -> Sequence[Value]:
     """indices == 0..depth-1 along a new axis, selecting from values[off, on]."""
     indices, values = ctx.input(0), ctx.input(2)
+    known = ctx.builder.numbers.of(ctx.input(1))
+    if known and known[0].number is None:
+        return [_one_hot_by_extent(ctx, indices, values, known[0])]
     depth = int(ctx.static(1, "depth").reshape(-1)[0])
     if indices.dtype not in (DType.I32, DType.I64):
         indices = ctx.cast(indices, DType.I64)
     axis = ctx.axis(ctx.integer("axis", -1), len(indices.shape) + 1)
     if depth < 1 or values.shape != (2,):
         raise ctx.invalid(f"depth {depth} with values {values.type}")
-    ctx.guard_constant(depth)
+    return [_hot(ctx, indices, values, axis, depth, ctx.scalar(depth, indices))]
+
+
+def _one_hot_by_extent(ctx: NodeContext, indices: Value, values: Value, depth: Polynomial) -> Value:
+    """The new axis has an extent that a run tells."""
+    whole, axis = replace(ctx, over_bounds=True), ctx.axis(ctx.integer("axis", -1), len(indices.shape) + 1)
+    count, most = ctx.builder.counts.value(depth, ctx.loc), ctx.builder.counts.span(depth)[1]
+    if values.shape != (2,):
+        raise ctx.invalid(f"a depth with values {values.type}")
+    extents = {d if d < axis else d + 1: each for d, each in ctx.extents(indices).items()} | {axis: count}
+    y = _hot(whole, whole.cast(indices, DType.I64), values, axis, max(most, 0), count)
+    return ctx.with_extents(y, extents)
+
+
+def _hot(ctx: NodeContext, indices: Value, values: Value, axis: int, most: int, depth: Value) -> Value:
+    """At most ``most`` places along a new axis; ``depth`` is added to negative indices."""
+    ctx.guard_constant(most)
     wide = ctx.reshape(indices, (*indices.shape[:axis], 1, *indices.shape[axis:]))
     below = ctx.emit("lt", wide, ctx.scalar(0, wide))
-    wide = ctx.emit("where", below, ctx.emit("add", wide, ctx.scalar(depth, wide)), wide)
-    places = np.arange(depth, dtype=indices.dtype.numpy).reshape(-1, *[1] * (len(indices.shape) - axis))
+    wide = ctx.emit("where", below, ctx.emit("add", wide, depth), wide)
+    places = np.arange(most, dtype=indices.dtype.numpy).reshape(-1, *[1] * (len(indices.shape) - axis))
     hot = ctx.emit("eq", wide, ctx.constant(places))
     off, on = (ctx.reshape(ctx.emit("slice", values, starts=(p,), steps=(1,), sizes=(1,)), ()) for p in (0, 1))
-    return [ctx.emit("where", hot, on, off)]
+    return ctx.emit("where", hot, on, off)
 
 
 RULES: Mapping[str, Rule] = {

@@ -6,6 +6,7 @@ The core operators have channels last; around them are transposes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -45,25 +46,67 @@ def grid_sample(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid(f"grid {grid.type} does not fit {x.type}")
     if mode == "cubic" and spatial > 3:
         raise ctx.unsupported(f"cubic interpolation in {spatial} dimensions")
-    real = grid if grid.dtype is DType.F64 else ctx.cast(grid, DType.F32)
-    flat = ctx.reshape(real, (x.shape[0], prod(grid.shape[1:-1]), spatial))
-    backwards = ctx.emit("slice", flat, starts=(0, 0, spatial - 1), steps=(1, 1, -1), sizes=flat.shape)
-    points = _in_elements(ctx, backwards, x.shape[2:], align)
+    known, found = _extents_of_samples(ctx, x, grid)
+    whole = replace(ctx, over_bounds=True) if known or found else ctx
+    real = grid if grid.dtype is DType.F64 else whole.cast(grid, DType.F32)
+    flat = whole.reshape(real, (x.shape[0], prod(grid.shape[1:-1]), spatial))
+    backwards = whole.emit("slice", flat, starts=(0, 0, spatial - 1), steps=(1, 1, -1), sizes=flat.shape)
+    extents = _as_numbers(whole, x, known, backwards.dtype)
+    points = _in_elements(whole, backwards, extents, align)
+    if known:
+        points, border = _within(whole, points, extents, border, mode)
+        x = _zero_beyond(whole, x, known)
     floating = x.dtype.is_float or mode == "nearest"
-    values = _channels_last(ctx, x if floating else ctx.cast(x, DType.F32))
-    y = ctx.emit("sample", values, points, mode=mode, border=border, align_corners=align)
-    y = _channels_first(ctx, ctx.reshape(y, (x.shape[0], *grid.shape[1:-1], x.shape[1])))
-    return [y if floating else ctx.cast(y, x.dtype)]
+    values = _channels_last(whole, x if floating else whole.cast(x, DType.F32))
+    y = whole.emit("sample", values, points, mode=mode, border=border, align_corners=align)
+    y = _channels_first(whole, whole.reshape(y, (x.shape[0], *grid.shape[1:-1], x.shape[1])))
+    return [ctx.with_extents(y if floating else whole.cast(y, x.dtype), found)]
 
 
-def _in_elements(ctx: NodeContext, points: Value, extents: Sequence[int], align: bool) -> Value:
+def _extents_of_samples(ctx: NodeContext, x: Value, grid: Value) -> tuple[dict[int, Value], dict[int, Value]]:
+    """The spatial dimensions of ``x`` whose extents a run tells, and those of the result."""
+    images, points = ctx.extents(x), ctx.extents(grid)
+    found = {axis: count for axis, count in images.items() if axis < 2}
+    found |= {0 if axis == 0 else axis + 1: count for axis, count in points.items()}
+    return {axis: count for axis, count in images.items() if axis > 1}, found
+
+
+def _as_numbers(ctx: NodeContext, x: Value, known: Mapping[int, Value], dtype: DType) -> Value:
+    """The spatial extents of ``x``, a number each."""
+    if not known:
+        return ctx.constant(np.array(x.shape[2:], dtype.numpy))
+    counts = [
+        ctx.cast(known[axis], dtype) if axis in known else ctx.constant(np.array(x.shape[axis], dtype.numpy))
+        for axis in range(2, len(x.shape))
+    ]
+    return ctx.emit("concat", *(ctx.reshape(count, (1,)) for count in counts), axis=0)
+
+
+def _within(ctx: NodeContext, points: Value, extents: Value, border: str, mode: str) -> tuple[Value, str]:
+    """Places among elements behind which there are zeros, by which the border is the same."""
+    if border == "zeros":
+        return points, border
+    if border == "reflect" or mode == "cubic":
+        what = "a border that is no zeros around an image whose extents only a run knows"
+        raise ctx.unsupported(what, hint="fix the extents with --dim")
+    last = ctx.emit("sub", extents, ctx.scalar(1, extents))
+    return ctx.emit("max", ctx.emit("min", points, last), ctx.scalar(0, points)), "zeros"
+
+
+def _zero_beyond(ctx: NodeContext, x: Value, extents: Mapping[int, Value]) -> Value:
+    for axis, count in extents.items():
+        places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))
+        x = ctx.emit("where", ctx.emit("lt", ctx.constant(places), count), x, ctx.scalar(0, x))
+    return x
+
+
+def _in_elements(ctx: NodeContext, points: Value, extents: Value, align: bool) -> Value:
     """(v + 1) / 2 * (extent - 1), or ((v + 1) * extent - 1) / 2"""
-    factors = [extent - 1 if align else extent for extent in extents]
-    scale = ctx.constant(np.array(factors, points.dtype.numpy))
     above = ctx.emit("add", points, ctx.scalar(1, points))
     if align:
+        scale = ctx.emit("sub", extents, ctx.scalar(1, extents))
         return ctx.emit("mul", ctx.emit("mul", above, ctx.scalar(0.5, points)), scale)
-    moved = ctx.emit("sub", ctx.emit("mul", above, scale), ctx.scalar(1, points))
+    moved = ctx.emit("sub", ctx.emit("mul", above, extents), ctx.scalar(1, points))
     return ctx.emit("mul", moved, ctx.scalar(0.5, points))
 
 

@@ -131,6 +131,9 @@ class Region:
                 continue
             (type_,) = OPS["reshape"].infer([value.type], {"shape": value.shape})
             outputs.append(Value(builder.names.fresh(f"{value.name}.result"), type_))
+            extents = builder.extents_of(value, self.name)
+            if extents:
+                builder.extents[outputs[-1].name] = extents
             nodes.append(Node("reshape", (value,), (outputs[-1],), {"shape": value.shape}, self.name))
         read = {value.name for node in nodes for value in node.operands}
         constants = {name: builder.constants[name] for name in sorted(read) if name in builder.constants}

@@ -97,14 +97,15 @@ X: tuple[Dims, Fill] = (("n", "s", 3), normal)
 
 
 
-def _step() -> onnx.GraphProto:
-    """A decaying sum."""
+def _step(rows: int | str = 1, row: str = "r") -> onnx.GraphProto:
+    """A decaying sum; ``row`` is what each step leaves behind."""
     nodes = [
-        make("Mul", ["state", "half"], ["less"]), make("Add", ["less", "x"], ["next"]), make("Neg", ["next"], ["r"]),
+        make("Mul", ["state", "half"], ["less"]), make("Add", ["less", "x"], ["next"]),
+        make("Identity" if row == "again" else "Neg", ["next"], [row]),
     ]  # fmt: skip
     half = onnx.numpy_helper.from_array(np.float32(0.5), "half")
-    inputs = [value("state", [1, 3]), value("x", [1, 3])]
-    return onnx.helper.make_graph(nodes, "step", inputs, [value("next", [1, 3]), value("r", [1, 3])], [half])
+    inputs = [value("state", [rows, 3]), value("x", [rows, 3])]
+    return onnx.helper.make_graph(nodes, "step", inputs, [value("next", [rows, 3]), value(row, [rows, 3])], [half])
 
 
 CASES: Mapping[str, Case] = {
@@ -350,6 +351,39 @@ CASES: Mapping[str, Case] = {
         {"two": np.array([2]), "three": np.array([3]),
          "w": np.random.default_rng(4).standard_normal((1, 4, 3)).astype(np.float32),
          "r": np.random.default_rng(5).standard_normal((1, 4, 4)).astype(np.float32)},
+    ),
+    **{
+        f"samples at points, {mode}, {border}, {'corners' if align else 'borders'}": Case(
+            [make("GridSample", ["a", "b"], ["y"], mode=mode, padding_mode=border, align_corners=align)],
+            [(("n", 2, "s", "t"), normal), (("n", "t", "s", 2), normal)],
+            ranges={"n": Range(1, 2), "s": Range(1, 4), "t": Range(2, 5)},
+        )
+        for mode, border, align in (
+            ("linear", "zeros", 0), ("linear", "border", 1), ("nearest", "border", 0), ("cubic", "zeros", 1),
+        )
+    },
+    "samples at points of images whose extents are known": Case(
+        [make("GridSample", ["a", "b"], ["y"], padding_mode="reflection")],
+        [(("n", 2, 3, 4), normal), (("n", "s", 2, 2), normal)],
+    ),
+    "one place of as many as there are rows": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Cast", ["b"], ["i"], to=7),
+         make("OneHot", ["i", "t", "v"], ["y"], axis=1)],
+        [(("n", "s"), normal), (("n", 3), places("s"))], {"v": np.array([-1, 2], np.float32)},
+    ),
+    "a diagonal of what was joined": Case(
+        [make("Concat", ["a", "a"], ["u"], axis=1), make("EyeLike", ["u"], ["e"], k=1), make("Add", ["u", "e"], ["y"])],
+        [(("n", "s"), normal)],
+    ),
+    "scan from a constant state": Case(
+        [make("Shape", ["a"], ["t"], start=1, end=2), make("Concat", ["t", "three"], ["u"], axis=0),
+         make("ConstantOfShape", ["u"], ["h"]),
+         make("Scan", ["h", "a"], ["last", "y"], body=_step("n"), num_scan_inputs=1)],
+        [(("s", "n", 3), normal)], {"three": np.array([3])}, ("last", "y"),
+    ),
+    "scan that leaves its states behind": Case(
+        [make("Scan", ["a", "b"], ["last", "y"], body=_step("n", "again"), num_scan_inputs=1)],
+        [(("n", 3), normal), (("s", "n", 3), normal)], {}, ("last", "y"),
     ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],

@@ -156,8 +156,10 @@ def lstm_of_bytes(b: Builder) -> list[Tensor]:
     biases = b.param(b.values(F32, (directions, 8 * hidden), -1, 1)) if b.flip() else None
     factors = [b.param(b.values(F32, (directions,), 0.002, 0.01)) for _ in range(2)]
     zeros = [b.param(np.zeros(directions, np.int8)) for _ in range(2)]
+    # of several sequences ONNX Runtime quantizes states behind an end as well, which count nowhere
+    lengths = b.data("int32", (batch,), 1, steps, exact=True) if batch == 1 and b.flip() else None
     operands = [
-        b.data(F32, (steps, batch, width)), *weights, biases, None, *state, None, factors[0], zeros[0], factors[1],
+        b.data(F32, (steps, batch, width)), *weights, biases, lengths, *state, None, factors[0], zeros[0], factors[1],
         zeros[1],
     ]  # fmt: skip
     direction = "bidirectional" if directions == 2 else b.pick(["forward", "reverse"])
