@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -55,6 +56,7 @@ def tfidf_vectorizer(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid(f"{len(weights)} weights of {len(columns)} sequences, or their columns, do not fit")
     ctx.guard_constant(width)
     numbers, pool = _numbered(ctx, given)
+    numbers = _within(ctx, numbers, max(pool, default=-1) + 1)
     x = numbers if len(given.shape) == 2 else ctx.reshape(numbers, (1, *given.shape))
     counts, sources = _counts(ctx, x, pool), np.full(width, -1, np.int64)
     for place, number in enumerate(counts[1]):
@@ -77,6 +79,19 @@ def _numbered(ctx: NodeContext, x: Value) -> tuple[Value, Sequence[int]]:
     words = list(dict.fromkeys(pool))
     places = {word: place for place, word in enumerate(words)}
     return string_positions(ctx, x, words), [places[word] for word in pool]
+
+
+def _within(ctx: NodeContext, x: Value, other: int) -> Value:
+    """Numbers without an extent along the last dimension, behind whose end they are ``other``, which no pool has."""
+    extents = dict(ctx.extents(x))
+    count = extents.pop(len(x.shape) - 1, None)
+    if count is None:
+        return x
+    if other > np.iinfo(x.dtype.numpy).max:
+        raise ctx.unsupported(f"a pool with the number {other - 1} for {x.type}")
+    whole = replace(ctx, over_bounds=True)
+    there = whole.emit("lt", whole.constant(np.arange(x.shape[-1])), count)
+    return ctx.with_extents(whole.emit("where", there, x, whole.scalar(other, x)), extents)
 
 
 def _counts(ctx: NodeContext, x: Value, pool: Sequence[int]) -> tuple[Value | None, list[int]]:

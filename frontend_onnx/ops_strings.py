@@ -97,11 +97,11 @@ def concat(ctx: NodeContext) -> Sequence[Value]:
         rows = constant_rows(ctx.builder, [x + y for x in first for y in second], ctx.stem)
         number = ctx.emit("add", ctx.emit("mul", a, ctx.scalar(len(second), a)), b)
         return [renumbered(ctx.builder, number, rows, ctx.stem)]
-    content = [_flat_rows(ctx, value, shape) for value in (a, b)]
+    content = [flat_rows(ctx, value, shape) for value in (a, b)]
     return [in_order(ctx.builder, ctx.emit("string_concat", *content), shape, f"{ctx.stem}.numbers")]
 
 
-def _flat_rows(ctx: NodeContext, value: Value, shape: tuple[int, ...]) -> Value:
+def flat_rows(ctx: NodeContext, value: Value, shape: tuple[int, ...]) -> Value:
     """The bytes of strings that are broadcast to ``shape``, a row each; of a single string one row."""
     content = bytes_of(ctx.builder, value, ctx.loc)
     bound = content.shape[-1]
@@ -135,7 +135,7 @@ def split(ctx: NodeContext) -> Sequence[Value]:
     x, delimiter = string_input(ctx, 0), utf8(ctx.string("delimiter", ""), ctx.loc)
     most = ctx.integer("maxsplit", -1) if ctx.has("maxsplit") else -1
     separators = [delimiter] if delimiter else WHITESPACE
-    content = _flat_rows(ctx, x, x.shape)
+    content = flat_rows(ctx, x, x.shape)
     if not x.type.size:
         nothing = ctx.constant(np.zeros((*x.shape, 0), np.int32))
         register(ctx.builder, nothing, constant_rows(ctx.builder, [b""], ctx.stem))

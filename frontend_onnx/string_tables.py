@@ -19,6 +19,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.strings import rows_of
+from .probe import MARK
 from .problems import LimitError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def by_row(builder: FoldingBuilder, value: Value, function: Callable[[Value], Va
     extents = builder.extents_of(value, loc)
     if not extents:
         return _reshaped(builder, result, shape, loc)
-    (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen"])
+    (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen{MARK}"])
     builder.extents[whole.name] = extents
     return whole
 

@@ -22,6 +22,7 @@ from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
 from .ops_sequence import PASSED
+from .ops_tokens import RULES as TOKEN_RULES
 from .own_functions import own_function_call
 from .problems import LimitError, Problems
 from .rules import RULES, SEQUENCE_RULES, STRING_RULES
@@ -151,6 +152,10 @@ class Walker:
                 return self._named(site, start, known)
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
+        rule = TOKEN_RULES.get(f"{node.domain}.{node.op_type}")
+        if rule is not None:
+            start = len(self.builder.nodes)
+            return self._named(site, start, rule(self._context(site)))
         body = self._contrib(site) if schema is None else None
         if body is not None:
             return call(self, site, body, bindings(body, site.attributes, None))
@@ -305,7 +310,7 @@ class Walker:
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
         known = self._custom.of(node) is not None or (node.domain, node.op_type) in self._functions
-        known = known or has_contrib(node) or node.op_type in NESTED
+        known = known or has_contrib(node) or f"{node.domain}.{node.op_type}" in TOKEN_RULES or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         if not known and (schema is None or not (qualified(node) in {**RULES, **SEQUENCE_RULES} or has_body(schema))):

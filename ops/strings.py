@@ -126,18 +126,21 @@ def infer_string_split(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     limit = integer(attrs, "limit")
     if limit < 1 or not separators.size:
         raise ValueError(f"{limit} parts at most, by {separators}")
+    if attrs.get("each", False) and (limit < x.shape[1] or not flag(attrs, "merge")):
+        raise ValueError(f"{limit} parts of {x} for characters")
     return TensorType(DType.U8, (x.shape[0], limit, x.shape[1])), TensorType(DType.I64, x.shape[:1])
 
 
 def evaluate_string_split(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """Parts between separators, ``limit`` at most, of which the last has the rest; empty strings behind them.
 
-    With ``merge`` neighbouring separators count as one, and none begins a part.
+    With ``merge`` neighbouring separators count as one, and none begins a part; with ``each`` every character does
+    that is none.
     """
     x, separators = present_arrays(arrays)
-    limit, merge = integer(attrs, "limit"), flag(attrs, "merge")
+    limit, merge, each = integer(attrs, "limit"), flag(attrs, "merge"), bool(attrs.get("each", False))
     known = [text_of(separator) for separator in separators]
-    parts = [_parts(text_of(row), known, limit, merge) for row in x]
+    parts = [_parts(text_of(row), known, limit, merge, each) for row in x]
     y = np.zeros((x.shape[0], limit, x.shape[1]), np.uint8)
     for number, found in enumerate(parts):
         if found:
@@ -145,7 +148,12 @@ def evaluate_string_split(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...
     return y, np.array([len(found) for found in parts], np.int64)
 
 
-def _parts(text: bytes, separators: Sequence[bytes], limit: int, merge: bool) -> list[bytes]:
+def _continues(byte: int) -> bool:
+    """Whether a byte of UTF-8 is not the first of a character."""
+    return byte & 0xC0 == 0x80
+
+
+def _parts(text: bytes, separators: Sequence[bytes], limit: int, merge: bool, each: bool) -> list[bytes]:
     found: list[bytes] = [] if merge else [b""]
     inside, place = not merge, 0
     while place < len(text):
@@ -156,7 +164,7 @@ def _parts(text: bytes, separators: Sequence[bytes], limit: int, merge: bool) ->
             if not merge:
                 found.append(b"")
             continue
-        if not inside:
+        if not inside or (each and not _continues(text[place])):
             found.append(b"")
             inside = True
         found[-1] += text[place : place + 1]

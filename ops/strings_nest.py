@@ -194,7 +194,8 @@ def _encoded(ctx: NestContext, y: Value, at: Index, end: Buffer, code: Expr) -> 
 
 
 def string_split(ctx: NestContext, node: Node) -> Block:
-    """Goes once over the bytes of a string; ``part`` counts the parts begun, ``end`` the bytes of the last one."""
+    """Goes once over the bytes of a string; ``part`` counts the parts begun, ``end`` the bytes of the last one. With
+    ``each`` a byte that is no continuation of UTF-8 begins one."""
     x, (y, counts) = operand(node, 0), node.outputs
     merge, limit, extent = flag(node.attrs, "merge"), y.shape[1], x.shape[1]
 
@@ -212,7 +213,10 @@ def string_split(ctx: NestContext, node: Node) -> Block:
             byte = lets.bind("byte", ctx.read(x, (*at, j)))
             length, measured = _separator(ctx, node, at, j, byte)
             place = (maximum(minimum(_index(part), limit) - 1, 0), minimum(_index(end), extent - 1))
-            begin = If(eq(inside[0], 0), (store(part[0], part[0] + 1), store(inside[0], 1), store(end[0], 0)))
+            begins = eq(inside[0], 0)
+            if node.attrs.get("each", False):
+                begins = begins | ne(byte & 0xC0, 0x80)
+            begin = If(begins, (store(part[0], part[0] + 1), store(inside[0], 1), store(end[0], 0)))
             copy = (begin, *ctx.write(y, (*at, *place), byte), store(end[0], end[0] + 1))
             closed = (store(inside[0], 0),) if merge else (store(part[0], part[0] + 1), store(end[0], 0))
             last = ge(part[0], limit) & ne(inside[0], 0)

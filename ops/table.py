@@ -314,8 +314,10 @@ _ROWS: tuple[OpDef, ...] = (
         st.infer_string_map, st.evaluate_string_map, attrs={"bytes": at.COUNT},
     ),
     OpDef(
-        "string_split", A, "parts between separators, the last with the rest, and how many; merge: no empty parts",
-        st.infer_string_split, st.evaluate_string_split, attrs={"limit": at.COUNT, "merge": at.BOOL},
+        "string_split", A, "parts between separators, the last with the rest, and how many; merge: no empty parts; "
+        "each: characters",
+        st.infer_string_split, st.evaluate_string_split,
+        attrs={"limit": at.COUNT, "merge": at.BOOL, "each": at.OPTIONAL_BOOL},
     ),
     OpDef(
         "reduce", A, "over axes; a sum of integers subtracts the zero point",

@@ -50,6 +50,12 @@ def normalizer(b: Builder) -> list[Tensor]:
     return numbers(b, b.node("StringNormalizer", [x], locale="C", case_change_action=action, **attrs)[0])
 
 
+def tokenizer(b: Builder) -> list[Tensor]:
+    forms = [{"tokenexp": "[a-zA-Z0-9_]+"}, {"tokenexp": "."}, {"separators": [" ", "-"]}, {"separators": [""]}]
+    attrs = {"mark": 0, "mincharnum": 1, "pad_value": b.pick(["#", "", "none here"]), **b.pick(forms)}
+    return numbers(b, b.node("Tokenizer", [words(b, 1, 2)], domain="com.microsoft", **attrs)[0])
+
+
 def category_mapper(b: Builder) -> list[Tensor]:
     both = {"cats_strings": list(WORDS[:4]), "cats_int64s": [3, -2, 0, 9]}
     return b.node("CategoryMapper", [words(b)], domain=ML, **both, default_int64=4, default_string="x")
@@ -57,5 +63,5 @@ def category_mapper(b: Builder) -> list[Tensor]:
 
 ROWS = {
     "RegexFullMatch": Row(full_match), "StringConcat": Row(concat), "StringNormalizer": Row(normalizer),
-    "StringSplit": Row(split), f"{ML}.CategoryMapper": Row(category_mapper),
+    "StringSplit": Row(split), f"{ML}.CategoryMapper": Row(category_mapper), "com.microsoft.Tokenizer": Row(tokenizer),
 }  # fmt: skip

@@ -70,6 +70,7 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
     ("string_find", [BYTES, t(3, 3)], {}, "no rows of bytes: f32[3,3]"),
     ("string_match", [BYTES, t(255, dtype=DType.U8), t(1, 1, dtype=DType.U8)], {}, "operand 1 is u8[255]"),
     ("string_map", [BYTES, *[t(n, dtype=DType.I32) for n in (2, 2, 3, 2)]], {"bytes": 3}, "operand 3 is i32[3]"),
+    ("string_split", [BYTES, BYTES], {"limit": 1, "merge": True, "each": True}, "1 parts of"),
     ("string_split", [BYTES, t(0, 1, dtype=DType.U8)], {"limit": 2, "merge": True}, "2 parts at most, by u8[0,1]"),
     ("cast", [t(3, dtype=DType.CHAR)], {"to": DType.F32}, "no cast of char[3] to f32"),
     ("count_ngrams", [t(3, 2), t(3, 2)], {"skips": 0}, "no count of f32[3,2]"),

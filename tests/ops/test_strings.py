@@ -86,6 +86,12 @@ def test_split_by_whitespace(limit: int) -> None:
     check_parts(y, counts, [word.split(None, limit - 1) for word in words])
 
 
+def test_split_into_characters() -> None:
+    words = ["", "ab", "a \u00e4\u672cc", " \U00010428 "]
+    y, counts = evaluate("string_split", text(*words), text(" "), limit=text(*words).shape[1], merge=True, each=True)
+    check_parts(y, counts, [[c for c in word if c != " "] for word in words])
+
+
 def check_parts(y: np.ndarray, counts: np.ndarray, expected: Sequence[Sequence[str]]) -> None:
     assert counts.tolist() == [len(parts) for parts in expected]
     for row, parts in zip(y, expected):

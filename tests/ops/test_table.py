@@ -185,6 +185,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "string_split": [
         ([text(" ab  c d ", "", "x"), text(" ", "\t")], {"limit": 3, "merge": True}),
         ([text(",ab,,c", "", "x,"), text(",")], {"limit": 4, "merge": False}),
+        ([text("a \u00e4b", "", "\u672c\n"), text(" ", "\n")], {"limit": 5, "merge": True, "each": True}),
     ],
     "count_ngrams": [([i(2, 9, high=2), i(4, 2, high=2)], {"skips": 1})],
     "reduce": [
