@@ -277,11 +277,12 @@ class FoldingBuilder(GraphBuilder):
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} over no elements", loc=loc)
             return tuple(self.typed_constant(np.empty(t.shape, t.dtype.numpy), t, s) for t, s in zip(types, stems))
         if op not in _KEPT and not _too_large(types, attributes):
-            arrays = [None if value is None else self.constants.get(value.name) for value in operands]
+            single = OPS[op].kind is Kind.POINTWISE and all(type_.size == 1 for type_ in types)
+            arrays = [None if value is None else self._elements(value, single) for value in operands]
             known = all(array is not None or value is None for array, value in zip(arrays, operands))
             work = evaluation_work(op, operands, types, attributes) if known else 0
             if known and work <= self._work and self._has_room(types):
-                values = self._folded(op, operands, attributes, types, stems, work)
+                values = self._folded(op, operands, arrays, attributes, types, stems, work)
                 self.numbers.follow(op, operands, attributes, values, loc)
                 return values
         plain = self.numbers.is_empty or MARK in stems[0]
@@ -296,18 +297,26 @@ class FoldingBuilder(GraphBuilder):
         self.numbers.follow(op, operands, attributes, values, loc)
         return values
 
+    def _elements(self, value: Value, single: bool) -> np.ndarray | None:
+        """Those of a constant; where a ``single`` number is computed, also of one that is stored quantized, as
+        quantizers store the numbers of shapes."""
+        source = self._dequantized.get(value.name) if single else None
+        if source is None:
+            return self.constants.get(value.name)
+        stored = [self.constants[operand.name] for operand in source.operands]
+        return OPS[source.op].evaluate(stored, source.attrs)[0]
+
     def _has_room(self, types: Sequence[TensorType]) -> bool:
         """Whether results may be constants. Small ones always may: what decides about shapes is one."""
         total = sum(type_.nbytes for type_ in types)
         return total < LARGE_BYTES or total <= self._budget
 
     def _folded(
-        self, op: str, operands: Sequence[Value | None], attrs: Mapping[str, AttrValue], types: Sequence[TensorType],
-        stems: Sequence[str], work: int,
+        self, op: str, operands: Sequence[Value | None], arrays: list[np.ndarray | None],
+        attrs: Mapping[str, AttrValue], types: Sequence[TensorType], stems: Sequence[str], work: int,
     ) -> tuple[Value, ...]:  # fmt: skip
         """The results of a node of constants. What is large, as weights that each step of an unrolled layer transposes
         for itself, is computed and kept once."""
-        arrays = [None if value is None else self.constants[value.name] for value in operands]
         large = sum(type_.nbytes for type_ in types) >= LARGE_BYTES
         key: tuple[object, ...] = ()
         if large:

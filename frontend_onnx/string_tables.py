@@ -19,7 +19,6 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.strings import rows_of
-from .probe import MARK
 from .problems import LimitError
 
 if TYPE_CHECKING:
@@ -133,9 +132,9 @@ def by_row(builder: FoldingBuilder, value: Value, function: Callable[[Value], Va
     if not table.whole:
         return builder.emit("gather", [result, value], {"axis": 0}, loc=loc, names=[f"{loc}.chosen"])[0]
     extents = builder.extents_of(value, loc)
-    if not extents:
+    if not extents or (result.shape == shape and builder.extents_of(result, loc) == extents):
         return _reshaped(builder, result, shape, loc)
-    (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen{MARK}"])
+    (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen"])
     builder.extents[whole.name] = extents
     return whole
 

@@ -90,6 +90,24 @@ def test_dequantized_constants_stay_and_quantized_ones_fold() -> None:
     np.testing.assert_array_equal(stored, np.array([[2, 8], [4, 10], [6, 120]], np.int8))
 
 
+def test_numbers_of_shapes_that_are_quantized_fold() -> None:
+    """As ONNX Runtime's quantizer writes a rounded up extent."""
+    nodes = [
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["extent"]),
+        helper.make_node("DequantizeLinear", ["t", "s", "z"], ["two"]),
+        helper.make_node("Mul", ["extent", "two"], ["m"]),
+        helper.make_node("Cast", ["m"], ["i"], to=onnx.TensorProto.INT64),
+        helper.make_node("Concat", ["i", "minus"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    constants: dict[str, Operand] = {
+        "q": np.array([6], np.int8), "t": np.array([2], np.int8), "s": np.float32(0.5), "z": np.array(0, np.int8),
+        "minus": np.array([-1]),
+    }  # fmt: skip
+    graph = checked_import(model(nodes, IN, ["y"], constants))
+    assert [value.shape for value in graph.outputs] == [(3, X.size // 3)]
+
+
 def test_large_results_are_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ccml.frontend_onnx.folding.MAX_FOLDED_BYTES", 1000)
     proto, _ = one_node("Expand", [np.array([1], np.float32), np.array([30, 30])], 21, [0, 1])
