@@ -18,7 +18,7 @@ from functools import partial
 from typing import TypeVar
 
 from ..ir.build import lt, minimum, select, store
-from ..ir.loops import I32, INDEX, U8, Access, Bitcast, Block, Expr, Kernel, Let, Stmt, Var, as_expr
+from ..ir.loops import I32, INDEX, U8, Access, Bitcast, Block, Call, Expr, Kernel, Let, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, param, requantized, requantized_rounded, signed, when
@@ -198,11 +198,31 @@ def _rescale_product(
     size: Number, z1: Number, z2: Number, m: Number, bias: Number, shift: Number, lo: Number, hi: Number
 ) -> Kernel:
     """``clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)``, as the operator ``rescale_product`` has it."""
-    x1, x2 = (param(name, DType.I8, size, Access.READ) for name in ("x1", "x2"))
+
+    def steps(product: Expr) -> Expr:
+        return (product * I32(m) + I32(bias)) >> I32(shift)
+
+    return _products("rescale_product", size, (z1, z2), steps, (lo, hi))
+
+
+def _rescale_product_upper(
+    size: Number, z1: Number, z2: Number, m: Number, bias: Number, lo: Number, hi: Number
+) -> Kernel:
+    """A ``rescale_product`` by upper words, whose multiplier is a multiple of four, bias odd and shift one."""
+
+    def steps(product: Expr) -> Expr:
+        return (Call("mul_high", (product, I32(m)), I32) + I32(bias)) >> 1
+
+    return _products("rescale_product_upper", size, (z1, z2), steps, (lo, hi))
+
+
+def _products(
+    name: str, size: Number, zeros: tuple[Number, Number], steps: Callable[[Expr], Expr], limits: tuple[Number, Number]
+) -> Kernel:
+    x1, x2 = (param(stem, DType.I8, size, Access.READ) for stem in ("x1", "x2"))
     y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
-    product = (signed(x1, i) - I32(z1)) * (signed(x2, i) - I32(z2))
-    steps = (product * I32(m) + I32(bias)) >> I32(shift)
-    return Kernel("rescale_product", (x1, x2, y), loop(i, size, store(y[i], clamped(steps, lo, hi))))
+    product = (signed(x1, i) - I32(zeros[0])) * (signed(x2, i) - I32(zeros[1]))
+    return Kernel(name, (x1, x2, y), loop(i, size, store(y[i], clamped(steps(product), *limits))))
 
 
 def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
@@ -264,6 +284,7 @@ _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "
 _ONE_STEP: Sequence[str] = ("pixels", "pixel_step", "channels", "apart")
 _LIMITS: Sequence[str] = ("zero_point", "lo")
 _RESCALE_PRODUCT = ("size", "z1", "z2", "m", "bias", "shift", "lo", "hi")
+_RESCALE_PRODUCT_UPPER = ("size", "z1", "z2", "m", "bias", "lo", "hi")
 _RESCALE = ("size", "m1", "m2", "bias", "shift", "lo", "hi")
 _pixels_i8, _pixels_i32 = (partial(_contraction, GEMM_4X2, out) for out in (DType.I8, DType.I32))
 _fixed = partial(_contraction, GEMM_4X2, DType.I8, fixed=True)
@@ -298,6 +319,11 @@ ROWS: tuple[BlockInstruction, ...] = (
         "helium_rescale_product", _RESCALE_PRODUCT, _rescale_product, MVE,
         ((21, 3, -4, 4321, 1 << 20, 22, -100, 90), (8, -128, 127, -30000, 5, 7, -128, 127)),
         cycles=Cycles(mve=lambda size, *_: 62 + 23.2 * -(-size // 8)),
+    ),
+    BlockInstruction(
+        "helium_rescale_product_upper", _RESCALE_PRODUCT_UPPER, _rescale_product_upper, MVE,
+        ((21, 3, -4, 432_100, -7, -100, 90), (8, -128, 127, 1 << 30, 11, -128, 127)),
+        cycles=Cycles(mve=lambda size, *_: 62 + 20 * -(-size // 8)),
     ),
     BlockInstruction(
         "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),

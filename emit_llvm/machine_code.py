@@ -714,11 +714,19 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_rescale_product": {
         ("thumbv8.1m.main",): (
-            "2de9f0412ded088bdde90e45dde91067a6ee106bdde9128cc8f10008a8ee30cbddf850c0aaee30cb4fead30c4cf021c0"
+            "2de9f0412ded088bdde90e45dde91067dde9128cc8f10008a8ee30cbddf850c0a6ee106baaee30cb4fead30c4cf021c0"
             "b0ec880e11ee441fb1ec882e13ee453f11ee024e11ee023e27ee475e39ee685e27ee473e37ee050e39ee683e37ee031e"
             "10ef480610ef5a06a2ec880e0ff021c013f0070325d013f001e871fe4d0fb0ec880e11ee441f71fe4d0fb1ec882e13ee"
             "453f11ee024e11ee023e27ee475e39ee685e27ee473e37ee050e39ee683e37ee031e10ef480610ef5a0671fe4d0fa2ec"
             "880ebdec088bbde8f08100bf"
+        ),
+    },
+    "helium_rescale_product_upper": {
+        ("thumbv8.1m.main",): (
+            "2de9f0412ded088bdde90e45dde91067dde9128c4feaa6064fea6707a8ee308ba6ee106baaee30cb4fead30c4cf01dc0"
+            "b0ec880e11ee441fb1ec882e13ee453f11ee024e11ee023e26ee475e26ee473e37ee050e37ee031e10ef480610ef5a06"
+            "a2ec880e0ff01dc013f0070321d013f001e871fe4d0fb0ec880e11ee441f71fe4d0fb1ec882e13ee453f11ee024e11ee"
+            "023e26ee475e26ee473e37ee050e37ee031e10ef480610ef5a0671fe4d0fa2ec880ebdec088bbde8f08100bf"
         ),
     },
     "helium_sum": {

@@ -130,9 +130,10 @@ def evaluate_rescale(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 
 def evaluate_rescale_product(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)"""
+    """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi); ``upper``: of that by m the upper word"""
     x1, x2 = (array.astype(np.int64) for array in present_arrays(arrays))
     total = (x1 - integer(attrs, "z1")) * (x2 - integer(attrs, "z2")) * integer(attrs, "m")
+    total = total >> 32 if attrs.get("upper") else total
     return (_clamped(total + integer(attrs, "bias") >> integer(attrs, "shift"), attrs),)
 
 

@@ -73,9 +73,15 @@ def _rescale(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 
 def _rescale_product(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)"""
+    """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi); ``upper``: of that by m the upper word"""
     lhs, rhs = (x - _literal(node, name, x) for x, name in zip(_widened(args), ("z1", "z2"), strict=True))
-    return _shifted(lhs * rhs * _literal(node, "m", lhs) + _literal(node, "bias", lhs), node)
+    return _shifted(scaled_product(lhs * rhs, node) + _literal(node, "bias", lhs), node)
+
+
+def scaled_product(product: Expr, node: Node) -> Expr:
+    """What a ``rescale_product`` makes of a product before its bias is added."""
+    m = _literal(node, "m", product)
+    return Call("mul_high", (product, m), I32) if node.attrs.get("upper") else product * m
 
 
 def _rescale_channels(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:

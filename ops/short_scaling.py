@@ -19,6 +19,8 @@ from .fixed_point import defined
 
 MOST_ACCUMULATORS = 1 << 16
 """All of them are tried."""
+MOST_PRODUCTS = 1 << 17
+"""Those of two bytes without their zero points."""
 SHIFTS = range(6, 25)
 _LIMIT = 2**31 - 1
 
@@ -50,6 +52,25 @@ def short_scaling(
         if len(known) == len(found):
             factors, biases = (np.array(column, np.int32).reshape(scales.shape) for column in zip(*known))
             return ShortScaling(factors, biases, shift)
+    return None
+
+
+def upper_factor(scale: np.float32, acc_lo: int, acc_hi: int, zero_point: int, lo: int, hi: int) -> int | None:
+    """A multiple m of four for which
+
+        ``clamp((upper word of (acc * m) + 2 * zero_point + 1) >> 1, lo, hi)``
+
+    equals the definition for accumulators from ``acc_lo`` to ``acc_hi``; ``None`` where there is none, or for more than
+    :data:`MOST_PRODUCTS` of them. As m has up to 31 bits, only halves that go to even have no such form."""
+    if acc_hi - acc_lo >= MOST_PRODUCTS or lo >= hi or not 0 < scale < 0.25:
+        return None
+    acc = np.arange(acc_lo, acc_hi + 1, dtype=np.int64)
+    wanted = defined(acc, scale, zero_point, lo, hi)
+    nearest = round(float(scale) * 2.0**31)
+    for quarter in (nearest, nearest + 1, nearest - 1):
+        steps = (acc * (4 * quarter) >> 32) + (2 * zero_point + 1) >> 1
+        if 4 * quarter <= _LIMIT and np.array_equal(np.clip(steps, lo, hi), wanted):
+            return 4 * quarter
     return None
 
 

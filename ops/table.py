@@ -184,9 +184,10 @@ _ROWS: tuple[OpDef, ...] = (
         it.infer_rescale, it.evaluate_rescale, attrs={**SHIFTED, "m1": at.INT, "m2": at.INT, "bias": at.INT},
     ),
     OpDef(
-        "rescale_product", P, "clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)",
+        "rescale_product", P,
+        "clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi); upper: of the product with m the upper word",
         it.infer_rescale, it.evaluate_rescale_product,
-        attrs={**SHIFTED, "z1": at.INT, "z2": at.INT, "m": at.INT, "bias": at.INT},
+        attrs={**SHIFTED, "z1": at.INT, "z2": at.INT, "m": at.INT, "bias": at.INT, "upper": at.OPTIONAL_BOOL},
     ),
     OpDef(
         "rescale_channels", P, "clamp((x * factor + bias) >> shift, lo, hi), factor and bias: i32",

@@ -223,6 +223,19 @@
         return __builtin_convertvector(x, to); \
     }
 
+/* Between floats and integers, with Helium by `instruction`: GCC 12 would convert lane by lane. */
+#if CCML_MVE
+#define CCML_GNU_CONVERT_FLOAT(from, to, to_name, instruction) \
+    static inline to from##_to_##to_name(from x) \
+    { \
+        to result; \
+        __asm__(instruction " %q0, %q1" : "=w"(result) : "w"(x)); \
+        return result; \
+    }
+#else
+#define CCML_GNU_CONVERT_FLOAT(from, to, to_name, instruction) CCML_GNU_CONVERT(from, to, to_name)
+#endif
+
 #define CCML_GNU_BITCAST(from, to, lanes) \
     static inline ccml_##to##x##lanes ccml_##from##x##lanes##_as_##to##x##lanes(ccml_##from##x##lanes x) \
     { \
@@ -307,11 +320,11 @@
     CCML_GNU_INTEGER(unsigneds, unsigneds) \
     CCML_GNU1(ints, abs, ((unsigneds)x ^ (unsigneds)(x >> 31)) - (unsigneds)(x >> 31)) \
     CCML_GNU1(unsigneds, abs, x) \
-    CCML_GNU_CONVERT(floats, ints, i32) \
-    CCML_GNU_CONVERT(floats, unsigneds, u32) \
-    CCML_GNU_CONVERT(ints, floats, f32) \
+    CCML_GNU_CONVERT_FLOAT(floats, ints, i32, "vcvt.s32.f32") \
+    CCML_GNU_CONVERT_FLOAT(floats, unsigneds, u32, "vcvt.u32.f32") \
+    CCML_GNU_CONVERT_FLOAT(ints, floats, f32, "vcvt.f32.s32") \
     CCML_GNU_CONVERT(ints, unsigneds, u32) \
-    CCML_GNU_CONVERT(unsigneds, floats, f32) \
+    CCML_GNU_CONVERT_FLOAT(unsigneds, floats, f32, "vcvt.f32.u32") \
     CCML_GNU_CONVERT(unsigneds, ints, i32)
 
 #endif

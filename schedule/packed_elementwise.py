@@ -18,6 +18,7 @@ from ..ir.loops import I8, I16, I32, Bitcast, Block, Buffer, Call, Expr, Let, Lo
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
+from ..ops.requantize_exprs import scaled_product
 from .kernel import KernelContext
 
 WORD = 4
@@ -84,9 +85,9 @@ def _zeros(node: Node) -> tuple[int, int]:
 def _result(node: Node, elements: Sequence[Expr]) -> Expr:
     """Of two elements without their zero points."""
     lhs, rhs = elements
-    attrs = {name: integer(node.attrs, name) for name in node.attrs if name not in ("to", "y_scale")}
+    attrs = {name: integer(node.attrs, name) for name in node.attrs if name not in ("to", "y_scale", "upper")}
     if node.op == "rescale":
         total = lhs * attrs["m1"] + attrs["bias"] + rhs * attrs["m2"]
     else:
-        total = lhs * rhs * attrs["m"] + attrs["bias"]
+        total = scaled_product(lhs * rhs, node) + attrs["bias"]
     return minimum(maximum(total >> attrs["shift"], attrs["lo"]), attrs["hi"])

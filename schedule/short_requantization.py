@@ -1,11 +1,13 @@
 """Requantization of sums of few bytes (pools, means, interpolation, products) in 32-bit integers.
 
 A float unit of a microcontroller takes a conversion, a product, an addition and two moves between registers for what is
-a multiply-add and a shift here. Contractions keep their ``requantize``, which their generators know.
+a multiply-add and a shift here. Contractions keep their ``requantize``, which their generators know. Products of two
+bytes, for most scales of which 32 bits are too few, become a ``rescale_product`` by upper words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +16,7 @@ from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import integer
 from ..ops.opdef import Kind
-from ..ops.short_scaling import ShortScaling, short_scaling
+from ..ops.short_scaling import ShortScaling, short_scaling, upper_factor
 from ..ops.table import OPS
 
 MOST_SCALES = 16
@@ -37,10 +39,15 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
     inside = dict(body.constants)
     added: list[Value] = []
     nodes: list[Node] = []
+    makers = {value.name: inner for inner in body.nodes for value in inner.outputs}
     for inner in body.nodes:
-        found = _scaling(inner, {**constants, **inside}) if inner.op == "requantize" else None
-        if found is None:
+        if inner.op != "requantize":
             nodes.append(inner)
+            continue
+        product = _product_of_bytes(inner, makers, inside)
+        found = _scaling(inner, {**constants, **inside}) if product is None else None
+        if found is None:
+            nodes.append(product or inner)
             continue
         operands = []
         for stem, array in (("factor", found.factors), ("bias", found.biases)):
@@ -51,11 +58,55 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
         attrs = {name: value for name, value in inner.attrs.items() if name not in ("acc_lo", "acc_hi")}
         attrs["shift"] = found.shift
         nodes.append(replace(inner, op="rescale_sum", inputs=(inner.inputs[0], *operands), attrs=attrs))
+    nodes = _live(nodes, body)
     read = {value.name for inner in nodes for value in inner.operands}
     inputs = (*(value for value in node.operands if value.name in read), *added)
     inside = {name: array for name, array in inside.items() if name in read}
     rewritten = replace(body, inputs=inputs, nodes=tuple(nodes), constants=inside)
     return replace(node, inputs=inputs, attrs={**node.attrs, "body": rewritten})
+
+
+def _product_of_bytes(
+    node: Node, makers: Mapping[str, Node], constants: Mapping[str, np.ndarray]
+) -> Node | None:
+    """A ``requantize`` of (x1 - z1) * (x2 - z2) as one node."""
+    product, scale = makers.get(node.operands[0].name), constants.get(node.operands[1].name)
+    if product is None or product.op != "mul" or scale is None or scale.size != 1 or "acc_lo" not in node.attrs:
+        return None
+    sides = [_centred_byte(value, makers, constants) for value in product.operands]
+    numbers = [integer(node.attrs, name) for name in ("acc_lo", "acc_hi", "zero_point", "lo", "hi")]
+    m = None if None in sides else upper_factor(np.float32(scale.reshape(-1)[0]), *numbers)
+    if m is None:
+        return None
+    (x1, z1), (x2, z2) = (side for side in sides if side is not None)
+    attrs = {name: value for name, value in node.attrs.items() if name in OPS["rescale_product"].attrs}
+    scaling = {"m": m, "bias": 2 * numbers[2] + 1, "shift": 1, "upper": True}
+    return replace(node, op="rescale_product", inputs=(x1, x2), attrs={**attrs, "z1": z1, "z2": z2, **scaling})
+
+
+def _centred_byte(
+    value: Value, makers: Mapping[str, Node], constants: Mapping[str, np.ndarray]
+) -> tuple[Value, int] | None:
+    """x and z, where the value is x - z in 32 bits of a byte x."""
+    node = makers.get(value.name)
+    zero = 0
+    if node is not None and node.op == "sub":
+        point = constants.get(node.operands[1].name)
+        if point is None or point.size != 1:
+            return None
+        zero, node = int(point.reshape(-1)[0]), makers.get(node.operands[0].name)
+    is_byte = node is not None and node.op == "cast" and node.operands[0].dtype in (DType.I8, DType.U8)
+    return (node.operands[0], zero) if node is not None and is_byte else None
+
+
+def _live(nodes: Sequence[Node], body: Graph) -> list[Node]:
+    """Those of which something is read."""
+    read, kept = {value.name for value in body.outputs}, []
+    for node in reversed(nodes):
+        if any(value.name in read for value in node.outputs):
+            kept.append(node)
+            read |= {value.name for value in node.operands}
+    return kept[::-1]
 
 
 def _is_short(body: Graph) -> bool:

@@ -20,6 +20,7 @@ MOST_BYTES = 1024
 _SCALARS = {
     "rescale": ("m1", "m2", "bias", "shift", "lo", "hi"),
     "rescale_product": ("z1", "z2", "m", "bias", "shift", "lo", "hi"),
+    "rescale_product_upper": ("z1", "z2", "m", "bias", "lo", "hi"),
 }
 """What block instructions of two tensors take of the operator's attributes, behind the number of bytes."""
 
@@ -103,5 +104,6 @@ def lower_helium_elementwise(ctx: KernelContext) -> Block:
 def _piece(ctx: KernelContext, node: Node, places: Sequence[Pointer], count: int) -> Invoke:
     if node.op == "lookup":
         return lookup(places[0], ctx.refs[node.operands[1].name].buffer, places[1], count)
-    numbers = tuple(integer(node.attrs, name) for name in _SCALARS[node.op])
-    return Invoke(f"helium_{node.op}", tuple(places), (count, *numbers))
+    name = f"{node.op}_upper" if node.attrs.get("upper") else node.op
+    numbers = tuple(integer(node.attrs, attribute) for attribute in _SCALARS[name])
+    return Invoke(f"helium_{name}", tuple(places), (count, *numbers))

@@ -38,6 +38,10 @@ def graph_of(dtype: DType) -> Graph:
         steps = {"zero_point": 3, "y_scale": 0.1, "lo": -120, "hi": 90, "to": DType.I8}
         product = {"z1": -5, "z2": 17, "m": 9639, "bias": 300_000, "shift": 20}
         found.append(builder.emit1("rescale_product", x, y, **steps, **product))  # type: ignore[arg-type]
+        product = {"z1": -5, "z2": 17, "m": 40_000_000, "bias": 7, "shift": 1, "upper": True}
+        found.append(builder.emit1("rescale_product", x, y, **steps, **product))  # type: ignore[arg-type]
+        floats = builder.emit1("cast", x, to=DType.F32)
+        found += [builder.emit1("cast", builder.emit1("mul", floats, floats), to=to) for to in (DType.I32, DType.U32)]
     outputs = [builder.emit1("add", value, value) if value in (x, y) else value for value in found]
     return optimize(Graph("g", (x, y), tuple(outputs), tuple(builder.nodes), builder.constants))
 

@@ -36,6 +36,24 @@ def product_graph(shape: tuple[int, ...], zeros: tuple[int, int]) -> Graph:
     return fuse(Graph("g", (x, r), (y,), tuple(builder.nodes)))
 
 
+def scaled_product_graph(shape: tuple[int, ...], zeros: tuple[int, int], scale: float) -> Graph:
+    """A product that meets a float32 scale."""
+    operands = [Value(name, TensorType(DType.I8, shape)) for name in ("x", "r")]
+    builder = GraphBuilder(infer_types, NameSupply(["x", "r"]))
+    centred = []
+    for value, zero in zip(operands, zeros, strict=True):
+        wide = builder.emit1("cast", value, to=DType.I32)
+        centred.append(builder.emit1("sub", wide, builder.constant(np.array(zero, np.int32))))
+    ends = [end - zero for zero in zeros for end in (-128, 127)]
+    products = [a * b for a in ends[:2] for b in ends[2:]]
+    bounds: dict[str, AttrValue] = {"acc_lo": min(products), "acc_hi": max(products), "lo": -120, "hi": 127}
+    y = builder.emit1(
+        "requantize", builder.emit1("mul", *centred), builder.constant(np.array(scale, np.float32)), **bounds,
+        zero_point=-7, to=DType.I8, y_scale=0.1,
+    )  # fmt: skip
+    return fuse(Graph("g", tuple(operands), (y,), tuple(builder.nodes), builder.constants))
+
+
 def halves_graph(shape: tuple[int, ...]) -> Graph:
     """A concatenation of parts of several lengths: copies of neighbours."""
     values = [Value(name, TensorType(DType.I8, (*shape, extent))) for name, extent in (("x", 5), ("r", 19), ("s", 33))]
@@ -47,6 +65,7 @@ def halves_graph(shape: tuple[int, ...]) -> Graph:
 GRAPHS = {
     "product": product_graph((3, 7, 5), (-128, 127)),
     "product, a zero point of zero": product_graph((64,), (0, -7)),
+    "scaled product": scaled_product_graph((3, 7, 5), (-128, 127), 0.0147413835),
     "sum": sum_of_two_graph((2, 5, 13)),
     "few elements": sum_of_two_graph((7,)),
     "table": lookup_graph((3, 5, 7)),
@@ -60,7 +79,7 @@ GRAPHS = {
         *(pytest.param(name, PACKED, by_c, id=f"{name}, twin", marks=needs("gcc")) for name in GRAPHS),
         *(
             pytest.param(name, select(f"cortex-{core}"), route, id=f"{name}, {core} {route.__name__}", marks=BOARD)
-            for name in ("product", "table", "concatenation")
+            for name in ("product", "scaled product", "table", "concatenation")
             for core, route in (("m4", by_c), ("m4", by_objects), ("m55", by_c), ("m55", by_objects))
         ),
     ],
@@ -76,7 +95,7 @@ def test_bytes(name: str, machine: Machine, route: Route, tmp_path: Path) -> Non
 
 def test_what_is_packed() -> None:
     packed = {name for name, graph in GRAPHS.items() if lower_graph(graph, M4).calls[0].generator.startswith("packed")}
-    assert packed == {"product", "product, a zero point of zero", "sum"}
+    assert packed == {"product", "product, a zero point of zero", "scaled product", "sum"}
 
 
 def test_tables_are_turned() -> None:

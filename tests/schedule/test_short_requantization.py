@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
@@ -11,6 +12,7 @@ from ccml.passes.fuse import fuse
 from ccml.schedule.short_requantization import requantize_short
 
 from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_packed_elementwise import scaled_product_graph
 from tests.schedule.test_sum_pool import POOLS
 
 
@@ -37,7 +39,23 @@ def test_means_with_the_bytes_that_they_had() -> None:
         np.testing.assert_array_equal(evaluate_graph(rewritten, feeds)[name], evaluate_graph(graph, feeds)[name])
 
 
+@pytest.mark.parametrize("zeros", [(0, 0), (-128, 127), (5, -5)])
+@pytest.mark.parametrize("scale", [0.0147413835, 0.00031, 0.2499])
+def test_products_of_bytes_by_upper_words(zeros: tuple[int, int], scale: float) -> None:
+    """For all pairs of bytes."""
+    graph = scaled_product_graph((256, 256), zeros, scale)
+    rewritten = requantize_short(graph)
+    assert operators(rewritten) == ["rescale_product"]
+    codes = np.arange(-128, 128).astype(np.int8)
+    feeds = {"x": np.repeat(codes[:, np.newaxis], 256, axis=1), "r": np.repeat(codes[np.newaxis], 256, axis=0)}
+    name = graph.outputs[0].name
+    np.testing.assert_array_equal(evaluate_graph(rewritten, feeds)[name], evaluate_graph(graph, feeds)[name])
+
+
 def test_what_keeps_its_floats() -> None:
-    """Halves that go to even, sums that are long, and contractions."""
-    for graph in (mean_graph(0.25, 800), mean_graph(0.001, 1 << 20), integer_conv_graph((1, 5, 5, 4), (4, 1, 1, 4))):
+    """Halves that go to even, sums that are long, products with large scales, and contractions."""
+    for graph in (
+        mean_graph(0.25, 800), mean_graph(0.001, 1 << 20), integer_conv_graph((1, 5, 5, 4), (4, 1, 1, 4)),
+        scaled_product_graph((3, 5), (0, 0), 0.125), scaled_product_graph((3, 5), (0, 0), 0.3),
+    ):  # fmt: skip
         assert operators(requantize_short(graph)) == operators(graph)
