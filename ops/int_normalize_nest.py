@@ -8,7 +8,7 @@ from functools import partial
 
 from ..ir.build import convert, lt, maximum, minimum, select
 from ..ir.graph import Node
-from ..ir.loops import I32, Block, Expr, LoopKind
+from ..ir.loops import I32, U32, Block, Expr, LoopKind
 from ..ir.types import DType
 from .attributes import element_type, flag, integer, ints
 from .int_normalize import LARGEST_SHIFT, MOST_DOUBLED, MULTIPLIER_SHIFT, NORMALIZING, START, STEPS, mean_bits
@@ -109,8 +109,14 @@ def _mean(total: Expr, count: int, multiplier: Expr, dtype: DType, lets: Lets) -
     rest = total - whole * count
     bits = mean_bits(count)
     fraction = (rest << bits) / count
-    product = (convert(fraction, DType.U64) * convert(multiplier, DType.U64)) >> bits
+    product = _product(fraction, convert(multiplier, DType.U32), bits)
     return convert(whole, dtype) * convert(multiplier, dtype) + convert(product, dtype)
+
+
+def _product(x: Expr, y: Expr, shift: int) -> Expr:
+    """Of the product of two u32, what is above its last bits and fits 32. Roots y are below 2^31, so that doubled they
+    fit as well, and products by them are upper words."""
+    return convert((convert(x, DType.U64) * convert(y, DType.U64)) >> shift, DType.U32)
 
 
 def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
@@ -122,12 +128,14 @@ def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
         small = lets.bind("small", lt(t, 1 << 64 - count))
         t = lets.bind("t", select(small, t << count, t))
         shift = lets.bind("shift", shift - select(small, I32(count // 2), 0))
-    a = lets.bind("a", t >> 32)
-    y = lets.bind("y", START[0] - ((a * START[1]) >> 32))
+    a = lets.bind("a", convert(t >> 32, DType.U32))
+    y = START[0] - _product(a, U32(START[1]), 32)
     for _ in range(STEPS):
-        residue = (3 << 30) - ((((y * y) >> 30) * a) >> 32)
-        y = lets.bind("y", (y * residue) >> 31)
-    m = convert((y * integer(node.attrs, "factor")) >> MULTIPLIER_SHIFT, DType.I32)
+        doubled = lets.bind("y", y << 1)
+        residue = (3 << 30) - _product(_product(doubled, doubled, 32), a, 32)
+        y = _product(doubled, residue, 32)
+    scaled = _product(y << 1, U32(integer(node.attrs, "factor")), 32)
+    m = convert(scaled >> MULTIPLIER_SHIFT - 31, DType.I32)
     m = m << minimum(maximum(1 - shift, 0), MOST_DOUBLED)
     over = minimum(maximum(shift - LARGEST_SHIFT, 0), 31)
     bounded = minimum(maximum(shift, 1), LARGEST_SHIFT)

@@ -53,18 +53,21 @@ def lower_helium_contraction(ctx: KernelContext) -> Block:
 
 def _pixels_together(work: Contraction) -> Iterator[Contraction]:
     """The same results as those of fewer pixels of some neighbours each, with zeros among the weights, where a step of
-    activations holds these and fewer channels are left that fill no tile. Rows stay rows, so that streams can go by
-    them."""
+    activations holds these and fewer channels are left that fill no tile. Short rows are joined to ``CHUNK`` pixels,
+    unless the input comes by rows."""
     rq, tile, depth = work.requantization, GEMM_4X2.tile, work.depth
     dense = work.x.dense and work.y.dense and work.x.shape[:-1] == work.y.shape[:-1] == work.shape
     if rq is None or not rq.whole or not dense or work.groups > 1 or work.nibbles or not work.window.pointwise:
         return
     *rows, pixels = work.shape
+    height = rows.pop() if rows else 1
     for count in range(2, min(STEP // depth, tile) + 1):
         channels, size = count * work.channels, pixels // count
         if pixels % count == 0 and pad(channels, tile) < count * pad(work.channels, tile):
             made = copy(work)
-            made.shape = (*rows, size)
+            most = 1 if work.ctx.by_rows else max(1, CHUNK // size)
+            joined = max(number for number in range(1, min(most, height) + 1) if height % number == 0)
+            made.shape = (*rows, height // joined, joined * size)
             made.depth, made.channels, made.window = depth * count, channels, Window.pixel(depth * count)
             made.x, made.y = (ref.reshaped((*made.shape, n)) for ref, n in ((work.x, made.depth), (work.y, channels)))
             made.columns = np.kron(np.eye(count, dtype=work.columns.dtype), work.columns)

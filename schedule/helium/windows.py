@@ -23,7 +23,7 @@ from ..packed_interpolation import sum_of_weights
 from ..sum_pool import Position, SumPool, is_sum_pool, window_runs
 from ..tensors import TensorRef
 
-MOST_BYTES, SHARE = 128, 128
+MOST_BYTES, SHARE = 128, 32
 """Of the output that are computed at a time, or else this share of the input: so far is what is written behind what is
 still read, where tensors overlap."""
 _HALFWORD, _MOST, _UNBOUNDED = 1 << 15, 2**31 - 1, 1 << 62

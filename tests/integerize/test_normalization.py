@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ccml.ir.graph import Graph, Value
 from ccml.ir.types import DType
+from ccml.ops.int_normalize import START, STEPS
 from ccml.passes.integerize import integerize, integerize_with_report
 
 from tests.integerize.building import Qdq, check, operators, outputs, random_bytes
@@ -102,3 +103,16 @@ def test_a_scale_that_16_bits_cannot_carry_stays_in_float() -> None:
     graph = q.graph(q.quantize(y, 0.0001, 0, DType.I16))
     (kept,) = (each for each in integerize_with_report(graph)[1] if each.op == "normalize")
     assert "would not be accurate" in kept.reason
+
+
+def test_roots_and_their_squares_fit_32_bits() -> None:
+    """As the loops have them: for numbers from 1/4 on, whose roots are the greatest, every one, and some up to 1."""
+    u = np.uint64
+    a = np.concatenate([np.arange(1 << 30, (1 << 30) + (1 << 20)), np.arange(1 << 30, 1 << 32, 4099)]).astype(np.uint64)
+    y = u(START[0]) - (a * u(START[1]) >> u(32))
+    for _ in range(STEPS):
+        assert y.max() < 1 << 31
+        square = y * y >> u(30)
+        assert square.max() < 1 << 32
+        y = y * (u(3 << 30) - (square * a >> u(32))) >> u(31)
+    assert y.max() < 1 << 31
