@@ -22,10 +22,10 @@ import numpy as np
 
 from ..blocks import has_block
 from ..blocks.halfword_gemm import GROUP, VECTOR, can_be_packed, pack_bytes, pack_halfwords, pack_pairs, pack_vectors
-from ..blocks.helium import GEMM_4X2, STEP, pad
+from ..blocks.helium import GEMM_4X2, GEMM_8X1, STEP, pad
 from ..ir.build import convert, store
 from ..ir.graph import Node
-from ..ir.loops import I32, INDEX, Block, Buffer, Expr, Invoke, Let, Pointer, Type, Var, as_expr
+from ..ir.loops import I32, INDEX, Block, Buffer, Expr, For, Invoke, Let, LoopKind, Pointer, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -92,7 +92,7 @@ def recurrent_loops(
     assert node is not None and weights is not None
     units = order(integer(node.attrs, "hidden"), GATES[node.op], not node.attrs.get("linear_before_reset", True))
     w, r = weights
-    parts = [(_product(ctx, units.of_input(x)), _product(ctx, units.of_state(h))) for x, h in zip(w, r)]
+    parts = [(_input_product(ctx, units.of_input(x)), _product(ctx, units.of_state(h))) for x, h in zip(w, r)]
     biases, multipliers = _constant(ctx, BIAS), _constant(ctx, MULTIPLIERS)
     assert biases is not None and multipliers is not None
     numbers = [ctx.pack("gates", units.numbers(node.op, b, m)) for b, m in zip(biases, multipliers)]
@@ -254,9 +254,9 @@ class _SplitProduct:
         scalars = (1, self.width // STEP, 0, 2, self.width, count)
         joined = (acc[n] << 8) + acc[n + pad(count, GEMM_4X2.tile)] + missing[n]
         return (
-            *tail, *loop(i, self.padded, *split),
+            *tail, *_rolled(ctx, loop(i, self.padded, *split)),
             Invoke(self.BLOCK, (start(packed), start(halves), start(acc)), scalars),
-            *ctx.vectorized(loop(n, count, store(target[0, n + rows.start], joined))),
+            *_rolled(ctx, loop(n, count, store(target[0, n + rows.start], joined))),
         )  # fmt: skip
 
     def _packed(self, part: np.ndarray) -> tuple[Buffer, Buffer]:
@@ -265,6 +265,40 @@ class _SplitProduct:
         stream = replace(GEMM_4X2, factors=False).pack(np.zeros(len(part), np.int32), data.view("<i4"))
         missing = 128 * part.astype(np.int64).sum(axis=1)
         return self.ctx.pack("w", stream), self.ctx.pack("missing", missing.astype(np.int32))
+
+
+def _rolled(ctx: KernelContext, block: Block) -> Block:
+    """Loops as vectors, which compilers leave as loops."""
+    kept = (replace(stmt, kind=LoopKind.ROLLED) if isinstance(stmt, For) else stmt for stmt in block)
+    return ctx.vectorized(tuple(kept))
+
+
+class _ByteProduct:
+    """``weights`` [rows, k] of bytes by an input of bytes with the ``zero`` point, with Helium: a product takes sixteen
+    of both as they are."""
+
+    BLOCK = "helium_gemm_8x1_i32"
+
+    def __init__(self, ctx: KernelContext, weights: np.ndarray, zero: int) -> None:
+        self.ctx, self.size, self.rows, self.zero = ctx, weights.shape[1], len(weights), zero
+        self.padded = pad(self.size, STEP)
+        data = np.zeros((self.rows, self.padded), np.int8)
+        data[:, : self.size] = weights
+        bias = (-zero * weights.astype(np.int64).sum(axis=1)).astype(np.int32)
+        self.packed = ctx.pack("w", replace(GEMM_8X1, factors=False).pack(bias, data.view("<i4")))
+
+    def sums(self, x: Pointer, target: Buffer) -> Block:
+        """``target[0, row]`` for all rows, of the input at ``x``."""
+        before: Block = ()
+        if self.padded > self.size:
+            line, n = self.ctx.temporary("line", DType.I8, (self.padded,), align=STEP), Var(self.ctx.names.fresh("n"))
+            before = (
+                *loop(n, self.padded - self.size, store(line[n + self.size], 0)),
+                Invoke("helium_copy", (x, start(line)), (1, self.size, 0, 0)),
+            )
+            x = start(line)
+        scalars = (self.padded // STEP, self.rows)
+        return (*before, Invoke(self.BLOCK, (start(self.packed), x, start(target)), scalars))
 
 
 class _DotProduct:
@@ -295,6 +329,17 @@ class _DotProduct:
 _AnyProduct = Union[_BlockProduct, _SplitProduct, _DotProduct]
 
 
+def _input_product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct | _ByteProduct:
+    """A product with the input of a step."""
+    assert ctx.anchor is not None
+    x = operand(ctx.anchor, 0)
+    ref = ctx.refs.get(x.name)
+    as_it_is = x.dtype is DType.I8 and ref is not None and ref.dense and weights.dtype == np.int8 and x.shape[2] > 0
+    if as_it_is and has_block(_ByteProduct.BLOCK, ctx.cpu.extensions):
+        return _ByteProduct(ctx, weights, integer(ctx.anchor.attrs, "x_zero_point"))
+    return _product(ctx, weights)
+
+
 def _product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct:
     if weights.dtype == np.int8 and has_block(_SplitProduct.BLOCK, ctx.cpu.extensions):
         return _SplitProduct(ctx, weights)
@@ -310,7 +355,7 @@ class VectorCell(IntCell):
     """A cell whose states are vectors that products read where they are."""
 
     kernel: KernelContext
-    of_input: _AnyProduct
+    of_input: _AnyProduct | _ByteProduct
     of_state: _AnyProduct
     units: Units
     numbers: Buffer
@@ -336,7 +381,7 @@ class VectorCell(IntCell):
     @property
     def shifted(self) -> int:
         """How far the input is shifted, in place of the sums."""
-        return min(_room(self.node), integer(self.node.attrs, "x_shift"))
+        return 0 if isinstance(self.of_input, _ByteProduct) else min(_room(self.node), integer(self.node.attrs, "x_shift"))
 
     def scaled(self, sums: Buffer, k: Expr, gate: int, recurrent: bool) -> Expr:
         bias = self.numbers[self.units.number(k, gate + 1 if recurrent else gate, 2)]
@@ -354,6 +399,9 @@ class VectorCell(IntCell):
 
     def input_sums(self, target: Buffer, t: Expr) -> Block:
         x, zero = operand(self.node, 0), integer(self.node.attrs, "x_zero_point")
+        if isinstance(self.of_input, _ByteProduct):
+            ref = self.kernel.refs[x.name]
+            return self.of_input.sums(Pointer(ref.buffer, ref.at((t, self.batch, as_expr(0)))), target)
         vector, tail = self._vector("vector", x.shape[2], self.of_input.padded)
 
         def element(i: Expr) -> Block:

@@ -5,12 +5,15 @@
                                                          y[i*4] = ..., y[i*4+1] = ..., y[i*4+2] = ..., y[i*4+3] = ...
 
 A word of four bytes is one load and two SXTB16, and a zero point goes along with these (SXTAB16). The multiplications
-take their operands from either half of a word.
+take their operands from either half of a word. One of the tensors may be broadcast along neighbouring dimensions, as
+gates of channels are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 
 from ..ir.build import maximum, minimum, store
 from ..ir.graph import Node
@@ -27,41 +30,90 @@ TOGETHER = 4
 
 
 def is_packed_elementwise(ctx: KernelContext) -> bool:
-    """Whether the node is a ``rescale`` or ``rescale_product`` of whole tensors of signed bytes, without an anchor,
-    with factors that a multiplication of halfwords takes."""
+    """Whether the node is a ``rescale`` or ``rescale_product`` of whole tensors of signed bytes, or of one and another
+    that is repeated, without an anchor, with factors that a multiplication of halfwords takes."""
     node = ctx.body.nodes[-1]
     if len(ctx.body.nodes) != 1 or node.op not in ("rescale", "rescale_product"):
         return False
     if node.op == "rescale" and max(abs(integer(node.attrs, name)) for name in ("m1", "m2")) >= 1 << 15:
         return False
     refs = [ctx.refs.get(value.name) for value in (*node.operands, ctx.output)]
+    if not all(ref is not None and ref.dense and ref.buffer.dtype is DType.I8 for ref in refs):
+        return False
+    known = ctx.refs[ctx.output.name].shape == ctx.output.shape and _places(ctx, node) is not None
+    return known and "widen_even_add" in ctx.cpu.features and ctx.output.type.size >= WORD * TOGETHER
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Lines of ``inner`` elements, ``times`` of which make each of ``outer`` parts of the result. Each operand has all
+    of them, or where it is ``repeated`` a line for each part."""
+
+    outer: int
+    times: int
+    inner: int
+    repeated: tuple[bool, bool]
+
+
+def _places(ctx: KernelContext, node: Node) -> _Places | None:
+    """``None`` where both operands are broadcast, one not along neighbouring dimensions, or to lines of no whole
+    words."""
     shape = ctx.output.shape
-    whole = all(ref is not None and ref.dense and ref.shape == shape and ref.buffer.dtype is DType.I8 for ref in refs)
-    return whole and "widen_even_add" in ctx.cpu.features and ctx.output.type.size >= WORD * TOGETHER
+    size, repeated = prod(shape), tuple(value.shape != shape for value in node.operands)
+    if repeated == (False, False):
+        return _Places(1, 1, size, (False, False))
+    if repeated == (True, True):
+        return None
+    small = node.operands[repeated.index(True)].shape
+    small = (1,) * (len(shape) - len(small)) + small
+    along = [dim for dim, (extent, own) in enumerate(zip(shape, small, strict=True)) if extent != own]
+    first, last = along[0], along[-1] + 1
+    inner = prod(shape[last:])
+    if inner % WORD or any(extent != 1 for extent in small[first:last]):
+        return None
+    return _Places(prod(shape[:first]), prod(shape[first:last]), inner, (repeated[0], repeated[1]))
 
 
 def lower_packed_elementwise(ctx: KernelContext) -> Block:
     """What :func:`is_packed_elementwise` holds for."""
     node = ctx.body.nodes[0]
-    size = node.output.type.size
-    x1, x2, y = (ctx.refs[value.name].reshaped((size,)).buffer for value in (*node.operands, ctx.output))
-    i, rest = Var(ctx.names.fresh("i")), Var(ctx.names.fresh("i"))
-    step = WORD * TOGETHER
-    block: Block = ()
-    for word in range(TOGETHER):
-        block += _word(ctx, node, (x1, x2), y, i * step + word * WORD)
-    whole = size // step * step
-    zeros = _zeros(node)
-    single = [I32(x[rest + whole]) - zero for x, zero in zip((x1, x2), zeros, strict=True)]
-    last = store(y[rest + whole], I8(_result(node, single)))
-    return (*loop(i, size // step, *block), *(loop(rest, size - whole, last) if whole < size else ()))
+    places = _places(ctx, node)
+    assert places is not None
+    part, line = Var(ctx.names.fresh("part")), Var(ctx.names.fresh("line"))
+    whole = (part * places.times + line) * places.inner
+    starts = [part * places.inner if repeated else whole for repeated in places.repeated]
+    refs = (ctx.refs[value.name] for value in (*node.operands, ctx.output))
+    buffers = [ref.reshaped((prod(ref.shape),)).buffer for ref in refs]
+    block = _line(ctx, node, buffers, (*starts, whole), places.inner)
+    return loop(part, places.outer, *loop(line, places.times, *block))
 
 
-def _word(ctx: KernelContext, node: Node, operands: Sequence[Buffer], y: Buffer, at: Expr) -> Block:
-    """Four elements from ``at`` on; all are loaded before one is stored, for ``y`` may be one of the operands."""
+def _line(
+    ctx: KernelContext, node: Node, buffers: Sequence[Buffer], starts: Sequence[Expr], size: int
+) -> Block:
+    """Neighbouring elements, from ``starts`` of the operands and of the result on."""
+
+    def words(at: Expr, count: int) -> Block:
+        places = ([start + at + word * WORD for start in starts] for word in range(count))
+        return tuple(stmt for place in places for stmt in _word(ctx, node, buffers, place))
+
+    i, rest, step = Var(ctx.names.fresh("i")), Var(ctx.names.fresh("i")), WORD * TOGETHER
+    done = size // step * step
+    block = loop(i, size // step, *words(i * step, TOGETHER))
+    if (size - done) % WORD == 0:
+        return (*block, *(loop(rest, (size - done) // WORD, *words(rest * WORD + done, 1)) if done < size else ()))
+    *loads, target = (buffer[start + (rest + done)] for buffer, start in zip(buffers, starts, strict=True))
+    single = [I32(x) - zero for x, zero in zip(loads, _zeros(node), strict=True)]
+    return (*block, *loop(rest, size - done, store(target, I8(_result(node, single)))))
+
+
+def _word(ctx: KernelContext, node: Node, buffers: Sequence[Buffer], places: Sequence[Expr]) -> Block:
+    """Four elements from the ``places`` of the operands and of the result on; all are loaded before one is stored, for
+    the result may be where an operand is."""
     out: list[Stmt] = []
     halves: list[list[Expr]] = []
-    for x, zero in zip(operands, _zeros(node), strict=True):
+    *operands, y = zip(buffers, places, strict=True)
+    for (x, at), zero in zip(operands, _zeros(node), strict=True):
         word = Var(ctx.names.fresh("word"), I32)
         out.append(Let(word, Bitcast(I32, Load(x, (at,), WORD))))
         both = ((-zero & 0xFFFF) << 16 | (-zero & 0xFFFF)) + (1 << 31) & 0xFFFFFFFF
@@ -73,7 +125,7 @@ def _word(ctx: KernelContext, node: Node, operands: Sequence[Buffer], y: Buffer,
             sides.append(half)
         halves.append([*(I32(I16(half)) for half in sides), *(half >> 16 for half in sides)])
     for lane, elements in enumerate(zip(*halves, strict=True)):
-        out.append(store(y[at + lane], I8(_result(node, elements))))
+        out.append(store(y[0][y[1] + lane], I8(_result(node, elements))))
     return tuple(out)
 
 

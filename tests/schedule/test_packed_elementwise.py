@@ -36,9 +36,12 @@ def product_graph(shape: tuple[int, ...], zeros: tuple[int, int]) -> Graph:
     return fuse(Graph("g", (x, r), (y,), tuple(builder.nodes)))
 
 
-def scaled_product_graph(shape: tuple[int, ...], zeros: tuple[int, int], scale: float) -> Graph:
-    """A product that meets a float32 scale."""
-    operands = [Value(name, TensorType(DType.I8, shape)) for name in ("x", "r")]
+def scaled_product_graph(
+    shape: tuple[int, ...], zeros: tuple[int, int], scale: float, gate: tuple[int, ...] | None = None
+) -> Graph:
+    """A product that meets a float32 scale; the second operand may have a shape of its own."""
+    shapes = (shape, shape if gate is None else gate)
+    operands = [Value(name, TensorType(DType.I8, own)) for name, own in zip(("x", "r"), shapes, strict=True)]
     builder = GraphBuilder(infer_types, NameSupply(["x", "r"]))
     centred = []
     for value, zero in zip(operands, zeros, strict=True):
@@ -66,6 +69,11 @@ GRAPHS = {
     "product": product_graph((3, 7, 5), (-128, 127)),
     "product, a zero point of zero": product_graph((64,), (0, -7)),
     "scaled product": scaled_product_graph((3, 7, 5), (-128, 127), 0.0147413835),
+    "gates": scaled_product_graph((2, 3, 5, 36), (-3, 127), 0.00473, (2, 1, 1, 36)),
+    "gates of all": scaled_product_graph((2, 3, 5, 8), (-3, 0), 0.00473, (8,)),
+    "gates of whole rows": scaled_product_graph((2, 3, 4, 5), (-3, 0), 0.00473, (1, 3, 4, 5)),
+    "gates in no words": scaled_product_graph((2, 3, 5, 7), (-3, 127), 0.00473, (2, 1, 1, 7)),
+    "gates of rows and channels": scaled_product_graph((2, 3, 5, 8), (-3, 127), 0.00473, (1, 3, 1, 8)),
     "sum": sum_of_two_graph((2, 5, 13)),
     "few elements": sum_of_two_graph((7,)),
     "table": lookup_graph((3, 5, 7)),
@@ -79,7 +87,7 @@ GRAPHS = {
         *(pytest.param(name, PACKED, by_c, id=f"{name}, twin", marks=needs("gcc")) for name in GRAPHS),
         *(
             pytest.param(name, select(f"cortex-{core}"), route, id=f"{name}, {core} {route.__name__}", marks=BOARD)
-            for name in ("product", "scaled product", "table", "concatenation")
+            for name in ("product", "scaled product", "gates", "table", "concatenation")
             for core, route in (("m4", by_c), ("m4", by_objects), ("m55", by_c), ("m55", by_objects))
         ),
     ],
@@ -95,7 +103,8 @@ def test_bytes(name: str, machine: Machine, route: Route, tmp_path: Path) -> Non
 
 def test_what_is_packed() -> None:
     packed = {name for name, graph in GRAPHS.items() if lower_graph(graph, M4).calls[0].generator.startswith("packed")}
-    assert packed == {"product", "product, a zero point of zero", "scaled product", "sum"}
+    gates = {"gates", "gates of all", "gates of whole rows"}
+    assert packed == {"product", "product, a zero point of zero", "scaled product", "sum"} | gates
 
 
 def test_tables_are_turned() -> None:
