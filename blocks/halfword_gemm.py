@@ -10,6 +10,10 @@ summed in 64 bits (SMLALD), are ``256 * sum0 + sum1``; one SXTB16 of the word gi
 instructions make four products, where bytes need two SXTB16 and two SMLAD. No weight may be -128. A tile has no biases
 and, for each group, words of k0 and k1 for both pairs of channels, then of k2 and k3; channels that fill no tile are
 zero.
+
+*Split activations* of ``helium_gemm_4x1_s16s8_i32`` are two lines of bytes: the upper ones of the halfwords v, and the
+lower ones less 128, so that ``v = 256 * upper + lower + 128``. Weights are for each tile of four channels a vector of
+sixteen bytes of each channel, step by step, then the biases.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, halves, high_half, low_half, param
-from .helium import pad
+from .helium import STEP, pad
 from .instruction import DSP_FPU, MVE, BlockInstruction, Cycles, of_tiles
 from .tiles import Stream, tile_block
 
@@ -36,6 +40,10 @@ VECTORS_8X1 = Stream(8, words=4, factors=False)
 """Weights of 16 bits with Helium."""
 PACKED_4X1 = 4
 """Channels of a tile of packed weights, and words of a group."""
+SPLIT_4X1 = 4
+"""Channels of a tile of weights for split activations."""
+WORD = 4
+"""Bytes."""
 GROUP, VECTOR = 4, 8
 """k of a group on cores with DSP instructions, and with Helium."""
 _ORDER = (0, 2, 1, 3)
@@ -72,6 +80,16 @@ def pack_halfwords(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def pack_vectors(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The stream of biases [o] and int16 weights [o, k] for ``helium_gemm_8x1_s16_i32``."""
     return VECTORS_8X1.pack(bias, _padded(weights.astype("<i2"), VECTOR).view("<i4"))
+
+
+def pack_split(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The stream of biases [o] and int8 weights [o, k] for ``helium_gemm_4x1_s16s8_i32``."""
+    whole = pad(len(weights), SPLIT_4X1)
+    data, biases = np.zeros((whole, pad(weights.shape[1], STEP)), np.int8), np.zeros(whole, np.int32)
+    data[: len(weights), : weights.shape[1]], biases[: len(weights)] = weights, bias
+    words = data.view("<i4").reshape(-1, SPLIT_4X1, data.shape[1] // STEP, STEP // WORD).swapaxes(1, 2)
+    tiles = [words.reshape(len(words), -1), biases.reshape(-1, SPLIT_4X1)]
+    return np.concatenate(tiles, axis=1).astype(np.int32).reshape(-1)
 
 
 def _padded(columns: np.ndarray, unit: int) -> np.ndarray:
@@ -161,6 +179,37 @@ def _packed(groups: Number, channels: Number) -> Kernel:
     return Kernel("packed_halfword_gemm", (w, x, y), loop(t, whole // PACKED_4X1, *body))
 
 
+def _split(vectors: Number, channels: Number) -> Kernel:
+    """Tiles of four channels, sixteen k at a time. Sums of the two bytes are one sum of the halfwords less 128."""
+    whole, t, tile = pad(channels, SPLIT_4X1), Var("t"), SPLIT_4X1
+    words, line = vectors * (STEP // WORD * tile), vectors * STEP
+    w = param("w", DType.I32, whole // tile * (words + tile), Access.READ, 4)
+    x = param("x", DType.I8, line * 2, Access.READ)
+    y = param("y", DType.I32, whole, Access.WRITE, 4)
+    at = t * (words + tile)
+
+    def group(vector: Var, word: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        first = vector * STEP + word * WORD
+        values = [Var(f"x{n}", I32) for n in range(WORD)]
+        lets = tuple(
+            Let(value, (I32(x[first + n]) << 8) + I32(x[first + n + line])) for n, value in enumerate(values)
+        )
+
+        def product(acc: Expr, c: int, p: int) -> Expr:
+            place = w[at + (vector * tile + c) * (STEP // WORD) + word]
+            for n, value in enumerate(values):
+                acc = acc + value * byte_of(place, n)
+            return acc
+
+        return lets, product
+
+    def finish(c: int, p: int, acc: Expr) -> Block:
+        return (store(y[t * tile + c], acc),)
+
+    body = tile_block((tile, 1), (vectors, STEP // WORD), lambda c, p: w[at + words + c], group, finish)
+    return Kernel("split_halfword_gemm", (w, x, y), loop(t, whole // tile, *body))
+
+
 def _vectors(vectors: Number, channels: Number) -> Kernel:
     """Tiles of eight channels, eight k at a time."""
     stream, t = VECTORS_8X1, Var("t")
@@ -201,6 +250,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "gemm_8x1_s16_i32", _SCALARS, _halfwords, DSP_FPU, ((2, 9), (5, 17)),
         cycles=Cycles(dsp=of_tiles(76, 8, 31, 45, (6.5, 11))),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x1_s16s8_i32", ("vectors", "channels"), _split, MVE, ((1, 4), (2, 9), (11, 16)),
+        cycles=Cycles(mve=of_tiles(49, 4, 23, 16.2)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_s16_i32", ("vectors", "channels"), _vectors, MVE, ((2, 9), (9, 16)),

@@ -1279,6 +1279,24 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "bcf1010cebd10eb0bde8f08f"
         ),
     },
+    "helium_gemm_4x1_s16s8_i32": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088b84b005469146ddf854b001eb0312cde90212a3f1010606f007074ff038080ff2182407fb184444f0"
+            "01044fead606cde90046dde90213b5ec105eb1ec101ef0ee040fb3ec103ef2ee048fb5ec107ef0ee062ff2ee06afb5ec"
+            "105ef0ee044ff2ee04cfb5ec107ef0ee066fb5ec105ef2ee06ef019fddf800f0b1ec101ef0ee240fb3ec103ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240f"
+            "b3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
+            "b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266f"
+            "b5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cf"
+            "b5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105e"
+            "f0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262f"
+            "f2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240f"
+            "b3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
+            "013fbff61daf14ec000fbbf1040b16ec120f1cec082fa8ef50051eec1a2f20ef440820ef4208a9ec041f3ff7e6ae04b0"
+            "bdec088bbde8f08f"
+        ),
+    },
     "helium_gemm_8x1_s16_i32": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0070707f101074ff044080ff2482907fb189949f001094fea"

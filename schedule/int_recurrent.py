@@ -21,8 +21,17 @@ from typing import Union
 import numpy as np
 
 from ..blocks import has_block
-from ..blocks.halfword_gemm import GROUP, VECTOR, can_be_packed, pack_bytes, pack_halfwords, pack_pairs, pack_vectors
-from ..blocks.helium import GEMM_4X2, GEMM_8X1, STEP, pad
+from ..blocks.halfword_gemm import (
+    GROUP,
+    VECTOR,
+    can_be_packed,
+    pack_bytes,
+    pack_halfwords,
+    pack_pairs,
+    pack_split,
+    pack_vectors,
+)
+from ..blocks.helium import GEMM_8X1, STEP, pad
 from ..ir.build import convert, store
 from ..ir.graph import Node
 from ..ir.loops import I32, INDEX, Block, Buffer, Expr, For, Invoke, Let, LoopKind, Pointer, Type, Var, as_expr
@@ -227,23 +236,23 @@ class _BlockProduct:
 
 
 class _SplitProduct:
-    """``weights`` [rows, k] of bytes with Helium, where sixteen bytes are multiplied at a time: the two bytes of a
-    halfword v are those of two pixels, ``v = 256 * (v >> 8) + ((v & 255) - 128) + 128``."""
+    """``weights`` [rows, k] of bytes with Helium, where sixteen bytes are multiplied at a time: a halfword v is split
+    into two, ``v = 256 * (v >> 8) + ((v & 255) - 128) + 128``."""
 
-    BLOCK = "helium_gemm_4x2_i32"
+    BLOCK = "helium_gemm_4x1_s16s8_i32"
 
     def __init__(self, ctx: KernelContext, weights: np.ndarray) -> None:
         self.ctx, self.weights, self.padded = ctx, weights, weights.shape[1]
         self.width = pad(weights.shape[1], STEP)
-        self.parts: dict[int, tuple[Buffer, Buffer]] = {}
+        self.packed: dict[int, Buffer] = {}
 
     def sums(self, vector: Buffer, target: Buffer, rows: range) -> Block:
-        ctx, count, n = self.ctx, len(rows), Var(self.ctx.names.fresh("n"))
-        if rows.start not in self.parts:
-            self.parts[rows.start] = self._packed(self.weights[rows.start : rows.stop])
-        packed, missing = self.parts[rows.start]
+        ctx = self.ctx
+        if rows.start not in self.packed:
+            part = self.weights[rows.start : rows.stop]
+            missing = (128 * part.astype(np.int64).sum(axis=1)).astype(np.int32)
+            self.packed[rows.start] = ctx.pack("w", pack_split(missing, part))
         halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=16)
-        acc = ctx.temporary("acc", DType.I32, (2 * pad(count, GEMM_4X2.tile),), align=16)
         i, word = Var(ctx.names.fresh("i")), Var(ctx.names.fresh("word"), I32)
         split = (
             Let(word, I32(vector[0, i])),
@@ -251,20 +260,9 @@ class _SplitProduct:
             store(halves[i + self.width], convert((word & 255) - 128, DType.I8)),
         )
         tail = tuple(store(halves[at + p * self.width], 0) for p in range(2) for at in range(self.padded, self.width))
-        scalars = (1, self.width // STEP, 0, 2, self.width, count)
-        joined = (acc[n] << 8) + acc[n + pad(count, GEMM_4X2.tile)] + missing[n]
-        return (
-            *tail, *_rolled(ctx, loop(i, self.padded, *split)),
-            Invoke(self.BLOCK, (start(packed), start(halves), start(acc)), scalars),
-            *_rolled(ctx, loop(n, count, store(target[0, n + rows.start], joined))),
-        )  # fmt: skip
-
-    def _packed(self, part: np.ndarray) -> tuple[Buffer, Buffer]:
-        data = np.zeros((len(part), self.width), np.int8)
-        data[:, : self.padded] = part
-        stream = replace(GEMM_4X2, factors=False).pack(np.zeros(len(part), np.int32), data.view("<i4"))
-        missing = 128 * part.astype(np.int64).sum(axis=1)
-        return self.ctx.pack("w", stream), self.ctx.pack("missing", missing.astype(np.int32))
+        operands = (start(self.packed[rows.start]), start(halves), Pointer(target, (INDEX(0), as_expr(rows.start))))
+        multiply = Invoke(self.BLOCK, operands, (self.width // STEP, len(rows)))
+        return (*tail, *_rolled(ctx, loop(i, self.padded, *split)), multiply)
 
 
 def _rolled(ctx: KernelContext, block: Block) -> Block:
@@ -381,7 +379,8 @@ class VectorCell(IntCell):
     @property
     def shifted(self) -> int:
         """How far the input is shifted, in place of the sums."""
-        return 0 if isinstance(self.of_input, _ByteProduct) else min(_room(self.node), integer(self.node.attrs, "x_shift"))
+        as_bytes = isinstance(self.of_input, _ByteProduct)
+        return 0 if as_bytes else min(_room(self.node), integer(self.node.attrs, "x_shift"))
 
     def scaled(self, sums: Buffer, k: Expr, gate: int, recurrent: bool) -> Expr:
         bias = self.numbers[self.units.number(k, gate + 1 if recurrent else gate, 2)]

@@ -26,10 +26,14 @@ OPERATORS = ("int_lstm", "int_gru", "int_rnn")
 CASES: dict[str, dict[str, Any]] = {
     "int16": {"features": 7, "hidden": 11},
     "bytes": {"x": np.int8, "zero_point": -7, "features": 16, "hidden": 8, "states": False},
+    "bytes that fill no vector": {
+        "x": np.int8, "zero_point": 127, "features": 19, "hidden": 5, "direction": "bidirectional", "batch": 2,
+    },
     "wide weights": {"weights": np.int16, "features": 5, "hidden": 9},
     "both directions": {"x": np.uint8, "zero_point": 131, "direction": "bidirectional", "seq": 5, "batch": 3},
     "lengths": {"direction": "bidirectional", "lengths": True, "batch": 3, "hidden": 16},
     "16 bits about another number than 0": {"zero_point": 3000, "features": 4, "hidden": 8},
+    "many units": {"features": 3, "hidden": 150, "seq": 2, "batch": 1},
     "one unit": {"seq": 1, "batch": 1, "features": 1, "hidden": 1},
     "reset behind": {"features": 4, "hidden": 12, "linear_before_reset": True},
 }
@@ -71,8 +75,13 @@ def test_bits(op: str, place: int) -> None:
 
 @pytest.mark.parametrize("route", [pytest.param(each, marks=BOARD) for each in (by_c, by_objects)])
 @pytest.mark.parametrize(
-    ("op", "name"), [("int_lstm", "int16"), ("int_gru", "bytes"), ("int_gru", "reset behind"), ("int_rnn", "lengths")]
-)
+    ("op", "name"),
+    [
+        ("int_lstm", "int16"), ("int_gru", "bytes"), ("int_gru", "reset behind"), ("int_rnn", "lengths"),
+        ("int_gru", "bytes that fill no vector"), ("int_lstm", "bytes that fill no vector"),
+        ("int_gru", "many units"),
+    ],
+)  # fmt: skip
 def test_bits_of_gates_with_helium(op: str, name: str, route: Route, tmp_path: Path) -> None:
     """All units of a gate at a time."""
     machine = select("cortex-m55")
@@ -91,6 +100,16 @@ def test_constant_weights_have_a_generator(machine: Machine) -> None:
         program = lower_graph(fuse(graph), machine)
         expected = "helium recurrence" if "mve" in machine.cpu.extensions else "integer recurrence"
         assert [call.generator for call in walk_calls(program.body)] == [expected]
+
+
+def test_inputs_of_bytes_are_multiplied_as_bytes() -> None:
+    for dtype, expected in (
+        (np.int8, {"helium_gemm_8x1_i32", "helium_gemm_4x1_s16s8_i32"}), (np.int16, {"helium_gemm_4x1_s16s8_i32"}),
+    ):  # fmt: skip
+        graph, _ = layer("int_gru", x=dtype, features=16, hidden=8)
+        names = {block.name for block in lower_graph(fuse(graph), select("cortex-m55")).blocks}
+        assert all(any(name.startswith(block) for name in names) for block in expected), names
+        assert all(any(name.startswith(block) for block in expected) for name in names if "gemm" in name), names
 
 
 def blocks_on_m4(least: int) -> set[str]:
