@@ -297,9 +297,11 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_windows", ("pixels", "rows", "size", "x_step", "row_step", "y_step", "y_row_step"), _windows, MVE,
-        ((3, 2, 21, 8, 40, 48, 21), (1, 3, 4, 0, 9, 0, 5)),
+        ((3, 2, 21, 8, 40, 48, 21), (1, 3, 4, 0, 9, 0, 5), (2, 1, 32, 8, 0, 48, 0)),
         cycles=Cycles(
-            mve=lambda pixels, rows, size, *_: 36 + rows * (9 + -(-size // STEP) * (11 + 6 * pixels))
+            mve=lambda pixels, rows, size, *_: (
+                36 + rows * (9 + (14 + 6 * pixels if size < STEP else -(-size // STEP) * (15 + 5 * pixels)))
+            )
         ),
     ),
     BlockInstruction(

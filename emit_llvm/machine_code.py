@@ -690,8 +690,9 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_windows": {
         ("thumbv8.1m.main",): (
-            "2de9f04fdde90a56dde90c78ddf824b081468a460bf001e8cc46544642f001e031fe4d8f9ced001e84ed001eac443c44"
-            "0ff00bc009f110090af1100abbf1100be8dc30444144013be0d1bde8f08f00bf"
+            "2de9f04fdde90a56dde90c78ddf824b081468a46bbf1100f10da0bf001e8cc46544642f001e031fe4d8f9ced001e84ed"
+            "001eac443c440ff00bc018e0cc46544642f001e09ced001eac4484ed001e3c440ff009c0bbf1100b09dd4ff0100ce345"
+            "bcbfdc464ff0100be144e244e6e730444144013bcad1bde8f08f00bf"
         ),
     },
     "helium_fill": {

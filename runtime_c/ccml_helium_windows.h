@@ -7,7 +7,7 @@
 
 #if CCML_HELIUM
 /* Sixteen bytes of a row of all pixels at a time: r12 and r4 are x and y of a pixel, r9 and r10 those of the first, r11
-   the bytes left of the row. */
+   the bytes left of the row. The last ones overlap those before; only rows that are shorter need a predicate. */
 #define CCML_BLOCK_HELIUM_WINDOWS 1
 CCML_NAKED ccml_helium_windows(
     const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t pixels CCML_UNUSED, int32_t rows CCML_UNUSED,
@@ -23,7 +23,8 @@ CCML_NAKED ccml_helium_windows(
         "ldr r11, [sp, #36]\n"
         "mov r9, r0\n"
         "mov r10, r1\n"
-        "2:\n"
+        "cmp r11, #16\n"
+        "bge 4f\n"
         "vctp.8 r11\n"
         "mov r12, r9\n"
         "mov r4, r10\n"
@@ -35,10 +36,28 @@ CCML_NAKED ccml_helium_windows(
         "add r12, r12, r5\n"
         "add r4, r4, r7\n"
         "le lr, 3b\n"
-        "add r9, r9, #16\n"
-        "add r10, r10, #16\n"
+        "b 6f\n"
+        "4:\n"
+        "mov r12, r9\n"
+        "mov r4, r10\n"
+        "dls lr, r2\n"
+        "5:\n"
+        "vldrb.u8 q0, [r12]\n"
+        "add r12, r12, r5\n"
+        "vstrb.8 q0, [r4]\n"
+        "add r4, r4, r7\n"
+        "le lr, 5b\n"
         "subs r11, r11, #16\n"
-        "bgt 2b\n"
+        "ble 6f\n"
+        "mov r12, #16\n"
+        "cmp r11, r12\n"
+        "itt lt\n"
+        "movlt r12, r11\n"
+        "movlt r11, #16\n"
+        "add r9, r9, r12\n"
+        "add r10, r10, r12\n"
+        "b 4b\n"
+        "6:\n"
         "add r0, r0, r6\n"
         "add r1, r1, r8\n"
         "subs r3, r3, #1\n"
