@@ -300,7 +300,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         ((3, 2, 21, 8, 40, 48, 21), (1, 3, 4, 0, 9, 0, 5), (2, 1, 32, 8, 0, 48, 0)),
         cycles=Cycles(
             mve=lambda pixels, rows, size, *_: (
-                36 + rows * (9 + (14 + 6 * pixels if size < STEP else -(-size // STEP) * (15 + 5 * pixels)))
+                36 + rows * (9 + (14 + 6 * pixels if size < STEP else -(-size // STEP) * (17 + 4 * pixels)))
             )
         ),
     ),
