@@ -56,8 +56,9 @@ def _widens(node: Node) -> bool:
 
 def _rewritten(node: Node, constants: dict[str, np.ndarray], widened: Mapping[str, _Byte]) -> Node:
     body = node.attrs.get("body")
-    if not isinstance(body, Graph) or not _is_short(body):
+    if not isinstance(body, Graph) or not any(inner.op == "requantize" for inner in body.nodes):
         return node
+    is_short = {inner.op for inner in body.nodes if OPS[inner.op].kind is Kind.ANCHOR} <= _SUMS
     inside = dict(body.constants)
     nodes: list[Node] = []
     makers = {value.name: inner for inner in body.nodes for value in inner.outputs}
@@ -65,7 +66,7 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray], widened: Mapping[st
         product = found = None
         if inner.op == "requantize":
             product = _product_of_bytes(inner, makers, inside, widened)
-            found = _scaling(inner, {**constants, **inside}) if product is None else None
+            found = _scaling(inner, {**constants, **inside}) if is_short and product is None else None
         nodes.append(product or inner if found is None else _rescaled_sum(inner, found, constants, inside))
     nodes = _live(nodes, body)
     known = {value.name for inner in nodes for value in inner.outputs} | set(inside)
@@ -133,11 +134,6 @@ def _live(nodes: Sequence[Node], body: Graph) -> list[Node]:
             kept.append(node)
             read |= {value.name for value in node.operands}
     return kept[::-1]
-
-
-def _is_short(body: Graph) -> bool:
-    anchors = {node.op for node in body.nodes if OPS[node.op].kind is Kind.ANCHOR}
-    return anchors <= _SUMS and any(node.op == "requantize" for node in body.nodes)
 
 
 def _scaling(node: Node, constants: dict[str, np.ndarray]) -> ShortScaling | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
@@ -50,6 +52,30 @@ def test_products_of_bytes_by_upper_words(zeros: tuple[int, int], scale: float) 
     feeds = {"x": np.repeat(codes[:, np.newaxis], 256, axis=1), "r": np.repeat(codes[np.newaxis], 256, axis=0)}
     name = graph.outputs[0].name
     np.testing.assert_array_equal(evaluate_graph(rewritten, feeds)[name], evaluate_graph(graph, feeds)[name])
+
+
+def test_products_behind_contractions() -> None:
+    """Whose own results keep the ``requantize`` that their generators know."""
+    graph = integer_conv_graph((1, 5, 5, 4), (4, 1, 1, 4))
+    (node,) = graph.nodes
+    body, gate = node.attrs["body"], Value("gate", TensorType(DType.I8, (1, 5, 5, 4)))
+    assert isinstance(body, Graph)
+    builder = GraphBuilder(infer_types, NameSupply([value.name for value in body.values()] + ["gate"]))
+    wide = [builder.emit1("cast", value, to=DType.I32) for value in (*body.outputs, gate)]
+    zeros = [builder.constant(np.array(zero, np.int32)) for zero in (-7, 3)]
+    centred = [builder.emit1("sub", *pair) for pair in zip(wide, zeros, strict=True)]
+    bounds = {"lo": -128, "hi": 127, "acc_lo": -20_000, "acc_hi": 20_000}
+    steps = {"zero_point": 3, "to": DType.I8, "y_scale": 0.1, **bounds}
+    scale = builder.constant(np.array(0.0147413835, np.float32))
+    y = builder.emit1("requantize", builder.emit1("mul", *centred), scale, **steps)  # type: ignore[arg-type]
+    inputs = (*body.inputs, gate)
+    longer = Graph("body", inputs, (y,), (*body.nodes, *builder.nodes), {**body.constants, **builder.constants})
+    fused = replace(node, inputs=inputs, outputs=(y,), attrs={"body": longer})
+    graph = replace(graph, inputs=(*graph.inputs, gate), outputs=(y,), nodes=(fused,))
+    rewritten = requantize_short(graph)
+    assert operators(rewritten) == ["conv", "requantize", "rescale_product"]
+    feeds = random_inputs(graph)
+    np.testing.assert_array_equal(evaluate_graph(rewritten, feeds)[y.name], evaluate_graph(graph, feeds)[y.name])
 
 
 def test_what_keeps_its_floats() -> None:
