@@ -19,11 +19,19 @@ from .linear import to_matrices
 from .partition import Partition, key
 from .roles import LINEAR, activations, weight_positions
 
-_LOUD, _FEW = 1 / 8, 1 / 6
-"""Parts of the noise, and of the multiply-accumulates."""
-_WORTH = 40
+_LOUD, _FEW = 1 / 32, 1 / 4
+"""Parts of the noise, and of the work."""
+_WORTH = 20
 """Decibels that are to be won where all multiply-accumulates would be of halfwords, and of a part of them that part:
 where vectors of bytes are fast, those of halfwords take twice as long and more."""
+_NEGLIGIBLE = 1 << 11
+"""Multiply-accumulates that take no time in any model."""
+_ROOM = 4 * _NEGLIGIBLE
+"""As many as all tensors together can have in the smallest models."""
+_REQUANTIZED, _ELEMENT, _CURVED = 4, 4, 16
+"""Multiply-accumulates that take as long as 16 bits for an element do: where an integer layer makes it, where sums,
+products, means or normalizations read it, and where a function does that has a table for bytes."""
+_ARITHMETIC = frozenset({"add", "sub", "mul", "normalize", "rms_normalize", "reduce", "pool", "relu", "clip"})
 _TINY = 1 << 10
 """Elements that take little memory in any model; four times as many where they are quantized from floats."""
 
@@ -45,27 +53,63 @@ def of_recurrences(parts: Partition, products: Collection[str], fixed: Collectio
 
 
 def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str]) -> frozenset[str]:
-    """The groups, by the first member, that make more than :data:`_LOUD` of the noise that is left without those
-    before, the noisiest first, and cost little: :data:`_FEW` of the multiply-accumulates at most, and so few of them as
-    :data:`_WORTH` says. ``noise`` has that of each group alone at the model's outputs; those that hold any of
-    ``fixed`` stay as they are."""
+    """The groups, by the first member, that make more than :data:`_LOUD` of the noise that is left without those that
+    were taken before, the noisiest first, and cost little: :data:`_FEW` of the work all together, and each so little of
+    it as :data:`_WORTH` says for what it wins. ``noise`` has that of each group alone at the model's outputs; those
+    that hold any of ``fixed`` stay as they are."""
+    costs = {head: _cost(parts, head) for head in noise if _may_be_wide(parts, head, fixed)}
+    left, work = sum(noise.values()), sum(_work(node) for node in parts.graph.nodes if parts.is_integer(node))
+    order, room = sorted(costs, key=lambda name: -noise[name]), max(_FEW * work, _ROOM)
     found: set[str] = set()
-    left, macs = sum(noise.values()), sum(_macs(node) for node in parts.graph.nodes if parts.is_integer(node))
-    sizes = {value.name: value.type.size for value in parts.graph.values()}
-    room, largest = _FEW * macs, max((sizes[name] for name in parts.stored), default=0)
-    for head in sorted(noise, key=lambda name: -noise[name]):
-        if left <= 0 or noise[head] <= _LOUD * left:
+    while left > 0:
+        worth = (
+            head for head in order
+            if head not in found and noise[head] > _LOUD * left
+            and costs[head] <= min(room, max(_NEGLIGIBLE, work * _gain(left, noise[head]) / _WORTH))
+        )  # fmt: skip
+        if (head := next(worth, None)) is None:
             break
-        members = parts.members(head)
-        cost = sum(map(_macs, [*readers_of(parts, head), *_depthwise(parts, members)]))
-        tiny = _TINY if _is_made_of_integers(parts, head) else 4 * _TINY
-        small = max(sizes[name] for name in members) <= max(tiny, largest // 4)
-        gain = 10 * np.log10(left / max(left - noise[head], 1e-9 * left))
-        cheap = small and cost <= room and cost <= macs * gain / _WORTH
-        if cheap and set(fixed).isdisjoint(members) and can_be_wide(parts, head):
-            found.add(head)
-            room, left = room - cost, left - noise[head]
+        found.add(head)
+        room, left = room - costs[head], left - noise[head]
     return frozenset(found)
+
+
+def _gain(left: float, noise: float) -> float:
+    """In dB, where ``noise`` of what is ``left`` goes."""
+    return float(10 * np.log10(left / max(left - noise, 1e-9 * left)))
+
+
+def _work(node: Node) -> int:
+    """In multiply-accumulates."""
+    return _macs(node) if OPS[node.op].macs is not None else _ELEMENT * sum(value.type.size for value in node.outputs)
+
+
+def _may_be_wide(parts: Partition, head: str, fixed: Collection[str]) -> bool:
+    """Whether a group can be wide, holds none of ``fixed``, and is small."""
+    members = parts.members(head)
+    sizes = {value.name: value.type.size for value in parts.graph.values()}
+    tiny = _TINY if _is_made_of_integers(parts, head) else 4 * _TINY
+    largest = max((sizes[name] for name in parts.stored), default=0)
+    small = max(sizes[name] for name in members) <= max(tiny, largest // 4)
+    return small and set(fixed).isdisjoint(members) and can_be_wide(parts, head)
+
+
+def _cost(parts: Partition, head: str) -> int:
+    """Of a group, in multiply-accumulates: those that read it, and what its elements take."""
+    members = parts.members(head)
+    sizes = {value.name: value.type.size for value in parts.graph.values()}
+    made = sum(sizes[name] for name in parts.sources[head] if any(map(parts.is_integer, parts.unit_of(name))))
+    cost = _REQUANTIZED * made + sum(map(_macs, _depthwise(parts, members)))
+    for node in readers_of(parts, head):
+        elements = max(value.type.size for value in node.operands if value.name in members)
+        each = 0 if OPS[node.op].macs is not None else _ELEMENT if _is_arithmetic(parts.graph, node) else _CURVED
+        cost += _macs(node) + each * elements
+    return cost
+
+
+def _is_arithmetic(graph: Graph, node: Node) -> bool:
+    """Whether a node that computes with elements has an integer form for 16 bits; others have tables for bytes."""
+    return node.op in _ARITHMETIC and (node.op != "mul" or len(activations(graph, node)) > 1)
 
 
 def _is_made_of_integers(parts: Partition, head: str) -> bool:
