@@ -123,7 +123,7 @@ def with_tiny_weights(size: float, bias: float) -> Graph:
 def test_weights_near_zero_overflow_nothing(size: float, bias: float) -> None:
     """Nor do they cost the other channels anything."""
     graph = with_tiny_weights(size, bias)
-    model = quantize_graph(graph, samples_for(graph, 32))
+    model = quantize_graph(graph, samples_for(graph, 32), QuantizeOptions(min_sqnr=0))
     integers = integerize(before("integerize", model.graph))
     assert all(abs(node.attrs["acc_hi"]) < 2**26 for node in integers.nodes if "acc_hi" in node.attrs)  # type: ignore[arg-type]
     test = samples_for(graph, 32, seed=9)
