@@ -164,7 +164,7 @@ class Product:
         return prod(self.k[:-1]) * ceil(self.k[-1] / dot.group)
 
     def _row_blocks(self, blocking: Blocking) -> list[tuple[int, int]]:
-        return row_blocks(self.rows, blocking.rows)
+        return [(count, height) for _, count, height in pieces(self.rows, blocking.rows)]
 
 
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
@@ -280,10 +280,11 @@ def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     return max(products / pipeline.multiply_adds, loads / pipeline.loads, latency, (products + loads + 1) / 6)
 
 
-def row_blocks(rows: int, height: int) -> list[tuple[int, int]]:
-    """(count, height): the full blocks and the rest."""
-    blocks = [(rows // height, height)] if rows // height else []
-    return blocks + ([(1, rows % height)] if rows % height else [])
+def pieces(extent: int, size: int) -> list[tuple[int, int, int]]:
+    """(start, count, size) of what ``extent`` is cut into: pieces of a ``size``, and the rest."""
+    count, rest = divmod(extent, size)
+    found = [(0, count, size), (count * size, 1, rest)]
+    return [piece for piece in found if piece[1] and piece[2]]
 
 
 def unroll_factor(extent: int, statements: int, blocking: Blocking) -> int:

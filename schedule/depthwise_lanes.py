@@ -37,6 +37,7 @@ from ..ir.loops_rewrite import loop, map_block
 from ..ir.types import DType
 from ..ops.attributes import ints
 from ..targets.target import Cpu
+from .blocking import pieces
 from .byte_operands import Columns
 from .kernel import KernelContext
 from .vectorize import stripes
@@ -272,15 +273,6 @@ class Depthwise:
         old = acc[at]
         value = Call("fma", (x, w, old), acc.type) if self.fused else old + acc.type(x) * acc.type(w)
         return store(acc[at], value)
-
-
-def pieces(extent: int, size: int) -> Iterator[tuple[int, int, int]]:
-    """(start, count, size) of what ``extent`` is cut into: ``count`` pieces of a ``size``, and the rest."""
-    count, rest = divmod(extent, size)
-    if count:
-        yield 0, count, size
-    if rest:
-        yield count * size, 1, rest
 
 
 def _without_detours(block: Block, integers: Expr) -> Block:

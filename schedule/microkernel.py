@@ -44,7 +44,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
-from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
+from .blocking import Axis, Blocking, Region, pieces, regions, unroll_factor
 from .dots import (
     HALVES,
     ends_whole,
@@ -109,10 +109,8 @@ def contraction_block(spec: Contraction, blocking: Blocking, names: Names, *, ro
     for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
         block_var = Var(names.fresh("nb"))
         body: Block = ()
-        start = 0
-        for count, height in row_blocks(spec.row.extent, blocking.rows):
+        for start, count, height in pieces(spec.row.extent, blocking.rows):
             body += _row_loop(spec, blocking, names, region, block_var, start, count, height)
-            start += count * height
         for axis in reversed(spec.outer):
             body = loop(axis.var, axis.extent, *body)
         out.extend(loop(block_var, region.blocks, *body))
@@ -121,8 +119,7 @@ def contraction_block(spec: Contraction, blocking: Blocking, names: Names, *, ro
 
 def _rows_first(spec: Contraction, blocking: Blocking, names: Names) -> Block:
     body: Block = ()
-    start = 0
-    for count, height in row_blocks(spec.row.extent, blocking.rows):
+    for start, count, height in pieces(spec.row.extent, blocking.rows):
         var = Var(names.fresh("rb"))
         columns: Block = ()
         for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
@@ -131,7 +128,6 @@ def _rows_first(spec: Contraction, blocking: Blocking, names: Names) -> Block:
             tile = _tile(spec, blocking, names, region, block_var, var, start, count, height, around)
             columns += loop(block_var, region.blocks, *tile)
         body += loop(var, count, *columns)
-        start += count * height
     for axis in reversed(spec.outer):
         body = loop(axis.var, axis.extent, *body)
     return body

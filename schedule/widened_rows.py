@@ -28,7 +28,7 @@ from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.integer import BYTES, sum_shift
 from ..targets.target import Cpu, Dot
-from .blocking import Axis, Blocking, Product, Region
+from .blocking import Axis, Blocking, Product, Region, pieces
 from .byte_operands import Pixels
 from .contraction import PackedWeights, is_conv, is_matmul
 from .dots import PAIRS, usable_dots
@@ -285,7 +285,7 @@ class _WidenedRows:
         dims, axis = self.problem.dims, self.panels.axis
         outer = [Var(self.names.fresh("o")) if dim.extent > 1 else INDEX(0) for dim in dims[:axis]]
         block: Block = ()
-        for start, count, size in stripes_of(dims[axis].extent, self.panels.size):
+        for start, count, size in pieces(dims[axis].extent, self.panels.size):
             panel = Var(self.names.fresh("panel"))
             base = (panel * size if count > 1 else INDEX(0)) + start
             block += loop(panel, count, *self._widen(outer, base, size), *self._products(outer, base, size))
@@ -361,12 +361,3 @@ class _WidenedRows:
             return self.wide[*where, last * self.between + k[-1]]
         column = last + k[-2] * dims[-1].dilation
         return self.wide[*where, column * self.between + group * depth + k[-1]]
-
-
-def stripes_of(extent: int, size: int) -> Iterator[tuple[int, int, int]]:
-    """(start, count, size) of the panels of ``size`` in ``extent``, and of the rest."""
-    count, rest = divmod(extent, size)
-    if count:
-        yield 0, count, size
-    if rest:
-        yield count * size, 1, rest

@@ -13,7 +13,8 @@ from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal, Optimize
-from ccml.schedule.depthwise_lanes import block_height, pieces
+from ccml.schedule.blocking import pieces
+from ccml.schedule.depthwise_lanes import block_height
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import conv_graph, integer_conv_graph, random_inputs
@@ -86,6 +87,6 @@ def test_weights_leave_room_for_two_rows() -> None:
 
 
 def test_pieces() -> None:
-    assert list(pieces(7, 3)) == [(0, 2, 3), (6, 1, 1)]
-    assert list(pieces(6, 3)) == [(0, 2, 3)]
-    assert list(pieces(2, 3)) == [(0, 1, 2)]
+    assert pieces(7, 3) == [(0, 2, 3), (6, 1, 1)]
+    assert pieces(6, 3) == [(0, 2, 3)]
+    assert pieces(2, 3) == [(0, 1, 2)]
