@@ -123,16 +123,31 @@ def by_row(builder: FoldingBuilder, value: Value, function: Callable[[Value], Va
     """
     table = builder.strings[value.name]
     if table.rows.name not in builder.constants and not table.whole and value.type.size < table.rows.shape[0]:
-        flat = _reshaped(builder, value, (value.type.size,), loc)
-        (rows,) = builder.emit("gather", [table.rows, flat], {"axis": 0}, loc=loc, names=[f"{loc}.rows"])
-        result = function(rows)
-        return _reshaped(builder, result, (*value.shape, *result.shape[1:]), loc)
+        return _by_string(builder, value, function, loc)
     result = function(table.rows)
     shape = (*value.shape, *result.shape[1:])
     if not table.whole:
         return builder.emit("gather", [result, value], {"axis": 0}, loc=loc, names=[f"{loc}.chosen"])[0]
     extents = builder.extents_of(value, loc)
     if not extents or (result.shape == shape and builder.extents_of(result, loc) == extents):
+        return _reshaped(builder, result, shape, loc)
+    (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen"])
+    builder.extents[whole.name] = extents
+    return whole
+
+
+def _by_string(builder: FoldingBuilder, value: Value, function: Callable[[Value], Value], loc: str) -> Value:
+    """The same for the strings themselves: where a run tells extents of inner dimensions alone, for all within the
+    bounds."""
+    extents = builder.extents_of(value, loc)
+    inner = bool(extents) and 0 not in extents
+    emit = builder.emit_whole if inner else builder.emit
+    (flat,) = emit("reshape", [value], {"shape": (value.type.size,)}, loc=loc, names=[f"{loc}.flat"])
+    rows = builder.strings[value.name].rows
+    (chosen,) = emit("gather", [rows, flat], {"axis": 0}, loc=loc, names=[f"{loc}.rows"])
+    result = function(chosen)
+    shape = (*value.shape, *result.shape[1:])
+    if not inner:
         return _reshaped(builder, result, shape, loc)
     (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen"])
     builder.extents[whole.name] = extents

@@ -68,6 +68,19 @@ def test_counts_of_tokens_that_are_like_the_padding() -> None:
     check(proto, TEXTS[:3], TEXTS[5:], dims={"n": Range(1, 4)})
 
 
+@pytest.mark.parametrize("shape", [(3,), (3, 1), (32, 1)], ids=["list", "column", "as many as tokens"])
+def test_labels_of_tokens(shape: tuple[int, ...]) -> None:
+    """There are fewer tokens than rows of their table, of which one is for the padding. Texts of 64 bytes have up to 32
+    tokens."""
+    proto = tokens([*shape], **FORMS["words"])
+    labels = {"keys_strings": ["cat", "#", "a_b"], "values_int64s": [4, 7, 9], "default_int64": -1}
+    proto.graph.node.append(helper.make_node("LabelEncoder", ["y"], ["z"], domain="ai.onnx.ml", **labels))
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    del proto.graph.output[:]
+    proto.graph.output.append(value("z", None, TensorProto.INT64))
+    check(proto, *(np.resize(texts, shape) for texts in (TEXTS[:3], TEXTS[3:])))
+
+
 @pytest.mark.parametrize(
     ("attrs", "reason"),
     [
