@@ -1,6 +1,6 @@
 # make demo    install into .venv, compile the example for a Cortex-M4 and for this machine, and run it
 # make test    install what the tests need, then lint and run them all
-# make check   the tests that take longer: ONNX's backend suite compiled as C
+# make check   the tests that take longer: browsers, ONNX's backend suite compiled as C, models on all CPUs
 # make lint    ruff and mypy
 # make docs    write the pages of reference from docstrings, tables and options
 # make site    the documentation as a site, in build/site

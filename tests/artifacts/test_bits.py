@@ -63,6 +63,7 @@ def check(workshop: Workshop, model: Model, machine: Machine, route: Route, coun
         assert np.stack([result[name] for result in results]).tobytes() == expected.tobytes(), name
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("route", HOST)
 @pytest.mark.parametrize("machine", [*X86, select("generic")], ids=machine_id)
 @pytest.mark.parametrize("model", INT8, ids=str)
@@ -70,6 +71,7 @@ def test_x86(model: Model, machine: Machine, route: Route, workshop: Workshop) -
     check(workshop, model, machine, route, 20)
 
 
+@pytest.mark.check
 @BOARD
 @pytest.mark.parametrize("route", [by_c_with(), by_llvm("a")], ids=["gcc", "llvm"])
 @pytest.mark.parametrize(
@@ -81,6 +83,7 @@ def test_cortex_m(model: Model, machine: Machine, route: Route, workshop: Worksh
     check(workshop, model, machine, route, 2)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "machine", [pytest.param(m, marks=LINUX[m.abi.name], id=machine_id(m)) for m in ANDROID if m.abi.name in LINUX]
 )
@@ -89,6 +92,7 @@ def test_android(model: Model, machine: Machine, workshop: Workshop) -> None:
     check(workshop, model, machine, by_llvm("so"), 3)
 
 
+@pytest.mark.check
 @needs("make", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 @pytest.mark.parametrize("machine", ARM64_CPUS, ids=machine_id)
 @pytest.mark.parametrize("model", INT8, ids=str)

@@ -41,6 +41,7 @@ STANDARD_HEADERS = {
 pytestmark = needs_models
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("compiler", "machine"), COMPILERS)
 @pytest.mark.parametrize("model", FLOAT, ids=str)
 def test_no_warning(model: Model, compiler: str, machine: Machine, workshop: Workshop) -> None:

@@ -22,6 +22,7 @@ SEEDS = [seed for seed in ("1", "2", "3") if seed != os.environ.get("PYTHONHASHS
 """That of this process is another: random, or what the user has set."""
 
 
+@pytest.mark.check
 @needs("gcc")
 @pytest.mark.parametrize("machine", [V3, M4], ids=machine_id)
 @pytest.mark.parametrize("model", FLOAT, ids=str)

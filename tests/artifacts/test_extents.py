@@ -37,6 +37,7 @@ def check(names: Sequence[str], machine: Machine, route: Emit, folder: Path, how
                 np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5, err_msg=name)
 
 
+@pytest.mark.check
 @needs("gcc")
 def test_sanitized(tmp_path: Path) -> None:
     check(list(MODELS), select("generic"), Emit.C, tmp_path, SANITIZED)

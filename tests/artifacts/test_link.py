@@ -52,6 +52,7 @@ def test_kernels_that_differ_in_the_sign_of_a_zero_stay_apart(tmp_path: Path) ->
         np.testing.assert_array_equal(np.signbit(found), np.signbit(x * np.float32(sign * 0.0)))
 
 
+@pytest.mark.check
 @needs_models
 @pytest.mark.parametrize("kind", [ccml.Emit.C, ccml.Emit.LIBRARY], ids=["c", "llvm"])
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def wanted(folder: Path) -> list[int]:
     return [*(int(value) for each in found for value in each.reshape(-1)), *(int(v) for v in first * first + first)]
 
 
+@pytest.mark.check
 @EACH
 @needs("ld.lld")
 @pytest.mark.parametrize("weights", ["inside", "external"])

@@ -45,6 +45,7 @@ class Contents:
     hidden: set[str] = field(default_factory=set)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("machine", "compiler"), BUILDS)
 @pytest.mark.parametrize("model", FLOAT, ids=str)
 def test_contents(model: Model, machine: Machine, compiler: str, workshop: Workshop) -> None:

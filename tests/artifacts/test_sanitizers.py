@@ -19,6 +19,7 @@ from tests.tools import needs
 pytestmark = needs_models
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("compiler", "machine"),
     [

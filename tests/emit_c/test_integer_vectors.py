@@ -326,6 +326,7 @@ def machine_or_name(value: Machine | str) -> str:
     return value if isinstance(value, str) else machine_id(value)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("machine", "compiler"),
     [

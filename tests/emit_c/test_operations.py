@@ -55,6 +55,7 @@ def check(
         assert_same_bits(got, want, case.kernel.name)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "command",
     [

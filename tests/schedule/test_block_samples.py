@@ -11,6 +11,7 @@ from ccml.targets import Machine
 from tests.schedule.block_cases import Route, assert_cases, routes, sampled_case
 
 
+@pytest.mark.check
 @routes("m0", "m3", "m4", "m55")
 def test_samples(machine: Machine, route: Route, tmp_path: Path) -> None:
     """As the interpreter has them."""

@@ -130,6 +130,7 @@ def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
     assert_exact(graph, with_blocks(), by_jit, tmp_path)
 
 
+@pytest.mark.check
 @needs("gcc")
 @by_graph
 def test_portable_c(graph: Graph, tmp_path: Path) -> None:

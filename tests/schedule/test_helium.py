@@ -189,6 +189,7 @@ def test_what_has_no_block_is_right_too(graph: Graph) -> None:
     np.testing.assert_array_equal(found, evaluate_graph(graph, inputs)[name])
 
 
+@pytest.mark.check
 @needs("gcc")
 @by_few
 def test_portable_c(graph: Graph, tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ HELIUM = {
 }
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("machine", "graph"),
     [

@@ -144,6 +144,7 @@ ARM = [
 ]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("machine", "route"), ARM)
 def test_bytes_on_arm(machine: Machine, route: Emit, outputs: int, tmp_path: Path) -> None:
     for number, name in enumerate(("odd sizes", "uneven padding", "unsigned")):

@@ -154,6 +154,7 @@ def by_route(layer: Layer, machine: Machine, route: Route, folder: Path) -> None
 FEW = pytest.mark.parametrize("name", ["nothing whole", "convolution", "depthwise"])
 
 
+@pytest.mark.check
 @needs("gcc")
 @by_layer
 def test_portable_c(layer: Layer, tmp_path: Path) -> None:
