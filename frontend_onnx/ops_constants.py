@@ -12,7 +12,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .counts import Polynomial
-from .places import inside_of
+from .places import filled_beyond, inside_of
 from .tensors import dtype_of
 
 
@@ -186,11 +186,8 @@ def eye_like(ctx: NodeContext) -> Sequence[Value]:
     eye, extents = ctx.constant(np.eye(*x.shape, k=ctx.integer("k", 0), dtype=dtype.numpy)), ctx.extents(x)
     if all(ctx.is_argument(count) for count in extents.values()):
         return [eye]
-    whole, rank = replace(ctx, over_bounds=True), len(x.shape)
-    for axis, count in extents.items():  # a constant has no extent that follows from others
-        places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (rank - axis - 1))
-        eye = whole.emit("where", whole.emit("lt", whole.constant(places), count), eye, whole.scalar(0, eye))
-    return [ctx.with_extents(eye, extents)]
+    # A constant has no extent that follows from others.
+    return [ctx.with_extents(filled_beyond(replace(ctx, over_bounds=True), eye, extents), extents)]
 
 
 def trilu(ctx: NodeContext) -> Sequence[Value]:

@@ -15,6 +15,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .padding import WindowAttributes, window_attributes
+from .places import filled_beyond
 
 _MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
 _BORDERS = {"zeros": "zeros", "border": "edge", "reflection": "reflect"}
@@ -55,7 +56,7 @@ def grid_sample(ctx: NodeContext) -> Sequence[Value]:
     points = _in_elements(whole, backwards, extents, align)
     if known:
         points, border = _within(whole, points, extents, border, mode)
-        x = _zero_beyond(whole, x, known)
+        x = filled_beyond(whole, x, known)
     floating = x.dtype.is_float or mode == "nearest"
     values = _channels_last(whole, x if floating else whole.cast(x, DType.F32))
     y = whole.emit("sample", values, points, mode=mode, border=border, align_corners=align)
@@ -91,13 +92,6 @@ def _within(ctx: NodeContext, points: Value, extents: Value, border: str, mode: 
         raise ctx.unsupported(what, hint="fix the extents with --dim")
     last = ctx.emit("sub", extents, ctx.scalar(1, extents))
     return ctx.emit("max", ctx.emit("min", points, last), ctx.scalar(0, points)), "zeros"
-
-
-def _zero_beyond(ctx: NodeContext, x: Value, extents: Mapping[int, Value]) -> Value:
-    for axis, count in extents.items():
-        places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))
-        x = ctx.emit("where", ctx.emit("lt", ctx.constant(places), count), x, ctx.scalar(0, x))
-    return x
 
 
 def _in_elements(ctx: NodeContext, points: Value, extents: Value, align: bool) -> Value:

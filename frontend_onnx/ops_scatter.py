@@ -10,7 +10,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
-from .places import arange, beyond_left_out, check_size, flattened, positions, strides
+from .places import arange, check_size, filled_beyond, flattened, positions, strides
 
 _OF_BOOL = {"none": "none", "add": "max", "max": "max", "mul": "min", "min": "min"}
 
@@ -43,7 +43,7 @@ def scatter_elements(ctx: NodeContext) -> Sequence[Value]:
     rest = [d for d in range(rank) if d != axis and given.shape[d] > 1]
     columns += [arange(ctx, given.shape[d], rank, d) for d in rest]
     places = flattened(ctx, columns, [steps[axis], *(steps[d] for d in rest)])
-    places = beyond_left_out(ctx, places, ctx.extents(given))
+    places = filled_beyond(ctx, places, ctx.extents(given), -1)
     flat = ctx.reshape(x, (x.type.size,))
     return [ctx.reshape(_scatter(ctx, flat, places, updates, ctx.string("reduction", "none")), x.shape)]
 
@@ -67,7 +67,7 @@ def scatter_nd(ctx: NodeContext) -> Sequence[Value]:
         ranges = [*(range(extent) for extent in given.shape[:-1]), range(d, d + 1)]
         column = ctx.reshape(sliced(ctx, given, ranges), given.shape[:-1])
         columns.append(positions(ctx, column, x.shape[d], ctx.extents(x).get(d)))
-    places = beyond_left_out(ctx, flattened(ctx, columns, strides(x.shape[:depth])), ctx.extents(given))
+    places = filled_beyond(ctx, flattened(ctx, columns, strides(x.shape[:depth])), ctx.extents(given), -1)
     rows = ctx.reshape(x, (prod(x.shape[:depth]), *x.shape[depth:]))
     return [ctx.reshape(_scatter(ctx, rows, places, updates, ctx.string("reduction", "none")), x.shape)]
 

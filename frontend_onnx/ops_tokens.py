@@ -15,6 +15,7 @@ from .context import NodeContext, Rule
 from .ops_strings import flat_rows, string_input
 from .pattern_syntax import WORDS, Characters, Choice, Edge, RegexError, Repeat, Tree, parse
 from .pattern_syntax import Sequence as Parts
+from .places import filled_beyond
 from .string_tables import constant_rows, register, utf8, widened
 
 _MOST_SEPARATORS = 256
@@ -38,10 +39,7 @@ def tokenizer(ctx: NodeContext) -> Sequence[Value]:
     between = _separators(ctx, characters)
     separators = ctx.constant(rows_of(between, max(map(len, between))))
     parts, counts = whole.emit_all("string_split", content, separators, limit=limit, merge=True, each=single)
-    counts = whole.reshape(counts, x.shape)
-    for axis, extent in extents.items():
-        places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))
-        counts = whole.emit("where", whole.emit("lt", whole.constant(places), extent), counts, whole.scalar(0, counts))
+    counts = filled_beyond(whole, whole.reshape(counts, x.shape), extents)
     longest = whole.emit("reduce", counts, kind="max", axes=tuple(range(len(x.shape))), keepdims=False)
     bound = max(width, len(padding_text))
     rows = whole.reshape(parts, (x.type.size * limit, width))

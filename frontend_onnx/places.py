@@ -53,12 +53,11 @@ def counted_positions(ctx: NodeContext, indices: Value, bound: int, count: Value
     return ctx.emit("max", ctx.emit("where", outside, ctx.scalar(-1, found), found), ctx.scalar(-1, found))
 
 
-def beyond_left_out(ctx: NodeContext, places: Value, extents: Mapping[int, Value]) -> Value:
-    """Places that are -1 beyond the extents of their own dimensions."""
+def filled_beyond(ctx: NodeContext, x: Value, extents: Mapping[int, Value], fill: int = 0) -> Value:
+    """``x`` with ``fill`` beyond the extents of its dimensions."""
     for axis, count in extents.items():
-        inside = inside_of(ctx, places.shape, axis, count)
-        places = ctx.emit("where", inside, places, ctx.scalar(-1, places))
-    return places
+        x = ctx.emit("where", inside_of(ctx, x.shape, axis, count), x, ctx.scalar(fill, x))
+    return x
 
 
 def inside_of(ctx: NodeContext, shape: Sequence[int], axis: int, count: Value) -> Value:

@@ -38,7 +38,7 @@ def shuffled_widths(cpu: Cpu) -> Widths:
     kinds = (DType.F32, DType.I32, DType.U32, DType.I16, DType.U16, DType.I8, DType.U8)
     lanes = [width for width in cpu.f32_lanes if width > 1]
     found = {kind: tuple(width for width in lanes if width * kind.size >= REGISTER) for kind in kinds}
-    if lanes:
+    if found[DType.F32]:
         found |= {kind: found[kind] or (REGISTER,) for kind in kinds if kind.size == 1}
     return {kind: widths for kind, widths in found.items() if widths}
 

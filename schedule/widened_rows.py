@@ -22,7 +22,7 @@ from math import ceil, prod
 import numpy as np
 
 from ..ir.build import load, store
-from ..ir.loops import INDEX, Block, Buffer, Expr, Type, Var
+from ..ir.loops import INDEX, Block, Expr, Type, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -135,14 +135,15 @@ def is_widened(ctx: KernelContext) -> bool:
     node, weights = ctx.contraction
     if weights is None or weights.dtype != np.int8 or node.operands[0].dtype not in BYTES or sum_shift(node.attrs):
         return False
-    if ctx.by_rows or ctx.cpu.compact or not ctx.cpu.ample_ram or not node.output.type.size or 0 in weights.shape:
+    if ctx.by_rows or ctx.cpu.compact or not ctx.cpu.ample_ram or not _dots(ctx.cpu):
         return False
-    if not (is_conv(ctx) if node.op == "conv" else is_matmul(ctx) and weights.ndim == 2):
+    by_bytes = (dot for dot in usable_dots(ctx.cpu, node.operands[0].dtype, weights.dtype) if dot.lanes > 1)
+    if any(dot.parts == 1 for dot in by_bytes) or prod(node.output.shape[:-1]) < _FEWEST_ROWS:
         return False
-    if _problem(ctx, _pixels(ctx)).k[-1] < _PAIR:
+    if not node.output.type.size or 0 in weights.shape:
         return False
-    by_bytes = [dot for dot in usable_dots(ctx.cpu, node.operands[0].dtype, weights.dtype) if dot.lanes > 1]
-    return all(dot.parts > 1 for dot in by_bytes) and bool(_dots(ctx.cpu)) and _rows(ctx) >= _FEWEST_ROWS
+    fits = is_conv(ctx) if node.op == "conv" else is_matmul(ctx) and weights.ndim == 2
+    return fits and _problem(ctx, _pixels(ctx)).k[-1] >= _PAIR
 
 
 def widened_cost(ctx: KernelContext) -> float:
@@ -228,10 +229,6 @@ def _pixels(ctx: KernelContext) -> Pixels:
     return Pixels.of(ctx, ctx.contraction[0])
 
 
-def _rows(ctx: KernelContext) -> int:
-    return prod(ctx.contraction[0].output.shape[:-1])
-
-
 def _problem(ctx: KernelContext, pixels: Pixels) -> Problem:
     node, weights = ctx.contraction
     assert weights is not None
@@ -283,44 +280,42 @@ class _WidenedRows:
 
     def _loops(self) -> Block:
         dims, axis = self.problem.dims, self.panels.axis
-        outer = [Var(self.names.fresh("o")) if dim.extent > 1 else INDEX(0) for dim in dims[:axis]]
+        outer = [Var(self.names.fresh("o")) for _ in dims[:axis]]
         block: Block = ()
         for start, count, size in pieces(dims[axis].extent, self.panels.size):
             panel = Var(self.names.fresh("panel"))
             base = (panel * size if count > 1 else INDEX(0)) + start
             block += loop(panel, count, *self._widen(outer, base, size), *self._products(outer, base, size))
         for var, dim in reversed(list(zip(outer, dims[:axis], strict=True))):
-            block = loop(var, dim.extent, *block) if isinstance(var, Var) else block
+            block = loop(var, dim.extent, *block)
         return block
 
     def _widen(self, outer: Sequence[Expr], base: Expr, size: int) -> Block:
         """What ``size`` results from ``base`` on read, as halfwords."""
         dims, extents, channels = self.problem.dims, self._extents(size), self.problem.channels
         firsts = [*outer, base, *(INDEX(0) for _ in dims[len(outer) + 1 :])]
-        counters = [Var(self.names.fresh("e")) if extent > 1 else INDEX(0) for extent in extents]
         last = dims[-1]
-        joined = self.x.buffer.shape[-1] == channels == self.between and (last.taps > 1 or last.stride == 1)
-        if joined:
-            counters[-1] = INDEX(0)
+        if self.x.buffer.shape[-1] == channels == self.between and (last.taps > 1 or last.stride == 1):
+            extents, channels = [*extents[:-1], 1], channels * extents[-1]  # neighbours in memory
+        counters = [Var(self.names.fresh("e")) for _ in extents]
         where = [dim.source(first, at) for dim, first, at in zip(dims, firsts, counters, strict=True)]
         body: Block = ()
-        length = channels * extents[-1] if joined else channels
-        for start, trips, lanes in stripes(length, tile_lanes(self.ctx.cpu, WIDENED)):
+        for start, trips, lanes in stripes(channels, tile_lanes(self.ctx.cpu, WIDENED)):
             var = Var(self.names.fresh("c"))
             element = (var * lanes if trips > 1 else INDEX(0)) + start
             loaded = self._bytes(where, element, lanes)
             index = (*counters[:-1], counters[-1] * self.between + element)
             body += loop(var, trips, store(self.wide[index], Type(WIDENED, lanes)(loaded)))
         for counter, extent in reversed(list(zip(counters, extents, strict=True))):
-            body = loop(counter, extent, *body) if isinstance(counter, Var) else body
+            body = loop(counter, extent, *body)
         return body
 
     def _bytes(self, where: Sequence[Expr], element: Expr, lanes: int) -> Expr:
         """``lanes`` bytes from the ``element`` on that is so far behind the first channel at ``where``."""
-        buffer: Buffer = self.x.buffer
+        buffer = self.x.buffer
         *at, column, channel = self.x.at((*where, INDEX(0)))
         *lead, width, channels = buffer.shape
-        flat = Buffer(buffer.name, buffer.type, (*lead, width * channels), buffer.space, buffer.access, buffer.align)
+        flat = replace(buffer, shape=(*lead, width * channels))
         return load(flat, *at, column * channels + channel + element, lanes=lanes)
 
     def _products(self, outer: Sequence[Expr], base: Expr, size: int) -> Block:
