@@ -8,10 +8,11 @@ from ..targets import Machine
 MEANING = ("-ffp-contract=off", "-fno-math-errno")
 """Every float operation is rounded by itself, as the loop IR says."""
 
-GCC = ("-fno-tree-loop-distribute-patterns", "-fno-predictive-commoning", "-fno-tree-reassoc")
+GCC = ("-fno-tree-loop-distribute-patterns", "-fno-predictive-commoning", "-fno-tree-reassoc", "-fno-tree-pre")
 """Loops do not become calls of memcpy and memset: the model needs no C library. Kernels hold in registers what they
 need again: GCC would carry more from one iteration to the next, and add up products in an order of its own, for which
-it runs out of registers."""
+it runs out of registers. It would look long for what is computed twice on some ways through unrolled loops, without
+finding any."""
 
 CLANG = ("-fno-builtin",)
 

@@ -28,7 +28,7 @@ LANES = frozenset({"long_lanes", "mul_high", "saturating_lanes"})
 
 # Constants and weights that are used after or around an innermost loop must not occupy the registers that the schedule
 # has filled with accumulators: GCC would rather spill these.
-NO_HOISTING = ("-fno-tree-loop-im", "-fno-tree-pre", "-fno-gcse", "-fno-move-loop-invariants")
+NO_HOISTING = ("-fno-tree-loop-im", "-fno-gcse", "-fno-move-loop-invariants")
 
 
 # Products of pairs, and what takes bytes apart into them.
