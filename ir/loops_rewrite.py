@@ -44,6 +44,11 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
     return (For(var, bound, tuple(body), kind),)
 
 
+def loop_index(var: Var, extent: int) -> Expr:
+    """``var`` as :func:`loop` with this ``extent`` counts it: 0 where it makes no loop."""
+    return var if extent > 1 else INDEX(0)
+
+
 def most_passages(extent: Expr) -> int | None:
     """The number of passages of a loop where its extent is a literal, or the least of one and something else: that many
     there are at most."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 from math import ceil, prod
 
 from ..ir.build import load, store
-from ..ir.loops import I32, INDEX, Alloc, Block, Buffer, Expr, Load, Space, Splat, Var
-from ..ir.loops_rewrite import loop
+from ..ir.loops import I32, Alloc, Block, Buffer, Expr, Load, Space, Splat, Var
+from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.integer import zero_point
 from ..targets.target import Cpu, Dot, ElementKind
@@ -79,7 +79,7 @@ class _ComputedProduct:
         return body
 
     def _position(self) -> list[Expr]:
-        return [axis.var if axis.extent > 1 else INDEX(0) for axis in self.batch]
+        return [loop_index(axis.var, axis.extent) for axis in self.batch]
 
     def _operand(self, name: str, *index: Expr) -> Load:
         ref = self.ctx.refs[name]
@@ -98,7 +98,7 @@ class _ComputedProduct:
             if not count or not present:
                 continue
             kg, n = Var(self.names.fresh("kg")), Var(self.names.fresh("n"))
-            at = (kg if count > 1 else INDEX(0)) + first
+            at = loop_index(kg, count) + first
             stores = (
                 store(self.packed[at * parts + part, n], self._word(at * group, n, range(part, present, parts)))
                 for part in range(parts)

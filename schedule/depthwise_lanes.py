@@ -17,7 +17,6 @@ import numpy as np
 from ..ir.build import store
 from ..ir.graph import Node
 from ..ir.loops import (
-    INDEX,
     Alloc,
     Block,
     Buffer,
@@ -33,7 +32,7 @@ from ..ir.loops import (
     Var,
     as_expr,
 )
-from ..ir.loops_rewrite import loop, map_block
+from ..ir.loops_rewrite import loop, loop_index, map_block
 from ..ir.types import DType
 from ..ops.attributes import ints
 from ..targets.target import Cpu
@@ -141,7 +140,7 @@ class Depthwise:
         block: Block = ()
         *above, last = outer
         for first, count, height in pieces(out[-3], self.height(width)):
-            row = (last * height if count > 1 else INDEX(0)) + first
+            row = loop_index(last, count) * height + first
             columns: Block = ()
             for start, number, rows in pieces(out[-2], width):
                 columns += self._row_loop([*above, row], start, number, rows, height)
@@ -159,12 +158,12 @@ class Depthwise:
 
     def _row_loop(self, position: Sequence[Expr], start: int, count: int, rows: int, height: int) -> Block:
         block_var = Var(self.names.fresh("rb"))
-        base = (block_var * rows if count > 1 else INDEX(0)) + start
+        base = loop_index(block_var, count) * rows + start
         body: Block = ()
         widths = [w for w in self.lanes if w > 1]
         for first, trips, lanes in stripes(self.channels, widths):
             block = Var(self.names.fresh("cb"))
-            channel = (block * lanes if trips > 1 else INDEX(0)) + first
+            channel = loop_index(block, trips) * lanes + first
             body += loop(block, trips, *self._block(position, base, rows, height, channel, lanes))
         return loop(block_var, count, *body)
 

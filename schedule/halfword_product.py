@@ -10,7 +10,7 @@ from math import ceil, prod
 
 from ..ir.build import load, store
 from ..ir.loops import I32, INDEX, Block, Const, Expr, Load, LoopKind, Splat, Type, Var
-from ..ir.loops_rewrite import loop
+from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.integer import sum_shift, zero_point
 from ..targets.target import Cpu, Dot, ElementKind
@@ -80,7 +80,7 @@ class _HalfwordProduct:
 
     def _operand(self, name: str, *index: Expr) -> Load:
         ref = self.ctx.refs[name]
-        position = [axis.var if axis.extent > 1 else INDEX(0) for axis in self.batch]
+        position = [loop_index(axis.var, axis.extent) for axis in self.batch]
         return ref[ref.broadcast_index((*position, *index))]
 
     # ---- the right matrix
@@ -92,7 +92,7 @@ class _HalfwordProduct:
         for first, count, present in ((0, self.depth // 2, 2), (pairs - 1, self.depth % 2, 1)):
             if count:
                 pair, n = Var(self.names.fresh("pair")), Var(self.names.fresh("n"))
-                at = (pair if count > 1 else INDEX(0)) + first
+                at = loop_index(pair, count) + first
                 out += loop(pair, count, *loop(n, self.columns, *self._words(at, n, present)))
         if wide > self.columns:
             part, pair, n = (Var(self.names.fresh(stem)) for stem in ("part", "pair", "n"))

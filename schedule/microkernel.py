@@ -41,7 +41,7 @@ from ..ir.loops import (
     Var,
     as_expr,
 )
-from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
+from ..ir.loops_rewrite import loop, loop_index, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, pieces, regions, unroll_factor
@@ -154,8 +154,8 @@ def _tile(
     count: int, height: int, loops: Sequence[Axis],
 ) -> Block:  # fmt: skip
     """One tile, in the ``loops`` around it."""
-    base = (var * height if count > 1 else INDEX(0)) + start
-    block: Expr = block_var if region.blocks > 1 else INDEX(0)
+    base = loop_index(var, count) * height + start
+    block = loop_index(block_var, region.blocks)
     around = [each for each in loops if each.extent > 1]
     weights = None
     if blocking.prefetch is not None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..ir.build import load, store
 from ..ir.loops import INDEX, Block, Expr, Type, Var
-from ..ir.loops_rewrite import loop
+from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.integer import BYTES, sum_shift
@@ -284,7 +284,7 @@ class _WidenedRows:
         block: Block = ()
         for start, count, size in pieces(dims[axis].extent, self.panels.size):
             panel = Var(self.names.fresh("panel"))
-            base = (panel * size if count > 1 else INDEX(0)) + start
+            base = loop_index(panel, count) * size + start
             block += loop(panel, count, *self._widen(outer, base, size), *self._products(outer, base, size))
         for var, dim in reversed(list(zip(outer, dims[:axis], strict=True))):
             block = loop(var, dim.extent, *block)
@@ -302,7 +302,7 @@ class _WidenedRows:
         body: Block = ()
         for start, trips, lanes in stripes(channels, tile_lanes(self.ctx.cpu, WIDENED)):
             var = Var(self.names.fresh("c"))
-            element = (var * lanes if trips > 1 else INDEX(0)) + start
+            element = loop_index(var, trips) * lanes + start
             loaded = self._bytes(where, element, lanes)
             index = (*counters[:-1], counters[-1] * self.between + element)
             body += loop(var, trips, store(self.wide[index], Type(WIDENED, lanes)(loaded)))

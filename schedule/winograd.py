@@ -26,7 +26,7 @@ import numpy as np
 from ..ir.build import all_of, load, lt, store
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Block, Const, Expr, If, Let, Type, Var, as_expr
-from ..ir.loops_rewrite import loop
+from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.integer import BYTES, zero_point
@@ -175,7 +175,7 @@ class _Winograd:
             channels: Block = ()
             for first, trips, lanes in stripes(self.depth, tile_lanes(self.ctx.cpu, self.type)):
                 var = Var(self.names.fresh("cb"))
-                channel = (var * lanes if trips > 1 else INDEX(0)) + first
+                channel = loop_index(var, trips) * lanes + first
                 channels += loop(var, trips, *self._inputs(matrix, rows, where, tile, channel, lanes))
             body += _nested(inner, self.tiling.block, channels)
         return body
@@ -226,7 +226,7 @@ class _Winograd:
             vectors: Block = ()
             for first, trips in ((0, whole), (whole, len(active) - whole)):
                 var = Var(self.names.fresh("v"))
-                local = ((var if trips > 1 else INDEX(0)) + first) * self.lanes
+                local = (loop_index(var, trips) + first) * self.lanes
                 column = block * (region.vectors * self.lanes) + region.start + local
                 if trips:
                     out = _Outputs(where, tile, local, column, active[first])
