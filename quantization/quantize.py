@@ -22,6 +22,7 @@ from ..passes.pipeline import clean_up
 from ..samples import Samples
 from ..verification.runner import work_of
 from .attempts import Aim
+from .blas_threads import one_blas_thread
 from .device import Meter
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
@@ -78,6 +79,7 @@ def prepare(graph: Graph, samples: Samples | None = None) -> Graph:
     return clean_up(fold_affine(plain, () if samples is None else standardized(plain, samples)))
 
 
+@one_blas_thread()
 def quantize_graph(
     graph: Graph,
     samples: Samples,
