@@ -2,8 +2,9 @@
 
 A *stacked* array has an axis of samples in front of the shape that its value has in the graph; others, constants and
 what is made of them, are the same for all samples. Floats of 32 bits are computed as such, so that results differ from
-``evaluate_graph``, which sums in float64, as compiled code does. Operators without a rule here are evaluated sample by
-sample.
+``evaluate_graph``, which sums in float64, as compiled code does; with ``precise`` they are not, and are the same on all
+machines (but for results that float64, too, leaves open: one of some hundred million). Operators without a rule here
+are evaluated sample by sample.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..ir.graph import Graph, Node
 from .attributes import Attrs, element_type, floats, integer, ints
@@ -22,6 +24,7 @@ from .stacked_contraction import (
     batched_conv,
     batched_conv_transpose,
     batched_pool,
+    is_depthwise,
     stacked_matmul,
     transposed_extents,
 )
@@ -53,6 +56,10 @@ class Operand:
     def of(self, sample: int) -> np.ndarray:
         return self.array[sample] if self.is_stacked else self.array
 
+    def converted(self, before: DTypeLike, after: DTypeLike) -> Operand:
+        """With elements of type ``after``, if they are of type ``before``."""
+        return Operand(self.array.astype(after), self.is_stacked) if self.array.dtype == before else self
+
 
 Operands = Sequence[Operand | None]
 Results = tuple[np.ndarray, ...]
@@ -60,15 +67,28 @@ _Rule = Callable[[Node, Operands], Results | None]
 """``None`` where the rule does not hold."""
 
 
-def evaluate_node(node: Node, operands: Operands, count: int) -> Results:
-    """The stacked results of ``count`` samples; one operand at least is stacked."""
+def evaluate_node(node: Node, operands: Operands, count: int, *, precise: bool = False) -> Results:
+    """The stacked results of ``count`` samples; one operand at least is stacked. If ``precise``, what hangs on the
+    order of sums, or on a library's approximation, is computed in float64 and rounded once."""
+    if precise and _is_inexact(node, operands):
+        wide = evaluate_node(node, [each and each.converted(np.float32, np.float64) for each in operands], count)
+        types = [value.dtype.numpy for value in node.outputs]
+        return tuple(result.astype(type_, copy=False) for result, type_ in zip(wide, types, strict=True))
     rule = _RULES.get(node.op)
     results = None if rule is None else rule(node, operands)
     return results or _one_by_one(node, operands, count)
 
 
-def evaluate_stacked(graph: Graph, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """The values ``names``, stacked, for stacked ``inputs`` of all names. Others are forgotten when they were read."""
+def _is_inexact(node: Node, operands: Operands) -> bool:
+    weights = operands[1] if node.op == "conv" else None
+    return node.op in _INEXACT and (weights is None or not is_depthwise(weights.array, node.attrs))
+
+
+def evaluate_stacked(
+    graph: Graph, inputs: Arrays, names: Iterable[str], *, precise: bool = False
+) -> dict[str, np.ndarray]:
+    """The values ``names``, stacked, for stacked ``inputs`` of all names. Others are forgotten when they were read.
+    ``precise`` as of :func:`evaluate_node`."""
     count, stacked = len(next(iter(inputs.values()))), dependents(graph)
     last = {value.name: node for node in graph.nodes for value in node.operands}
     kept = {*names}
@@ -76,7 +96,7 @@ def evaluate_stacked(graph: Graph, inputs: Arrays, names: Iterable[str]) -> dict
     for node in graph.nodes:
         operands = [None if v is None else Operand(values[v.name], v.name in stacked) for v in node.inputs]
         if node.outputs[0].name in stacked:
-            results = evaluate_node(node, operands, count)
+            results = evaluate_node(node, operands, count, precise=precise)
         else:
             results = OPS[node.op].evaluate([None if each is None else each.array for each in operands], node.attrs)
         values.update((value.name, result) for value, result in zip(node.outputs, results, strict=True))
@@ -136,10 +156,15 @@ def _with_scales(node: Node, operands: Operands) -> Results:
     return OPS[node.op].evaluate([_first(operands).array], _moved(node.attrs, "axis"))
 
 
-def _in_float32(function: Callable[[np.ndarray], np.ndarray]) -> _Rule:
+_FLOATS = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def _as_it_is(function: Callable[[np.ndarray], np.ndarray]) -> _Rule:
+    """In float32 or float64, as the operand is."""
+
     def rule(node: Node, operands: Operands) -> Results | None:
         x = _first(operands).array
-        return (function(x),) if x.dtype == np.float32 else None
+        return (function(x),) if x.dtype in _FLOATS else None
 
     return rule
 
@@ -250,7 +275,7 @@ def _gather(node: Node, operands: Operands) -> Results | None:
 def _matmul(node: Node, operands: Operands) -> Results | None:
     a, b, bias = (*operands, None)[:3]
     assert a is not None and b is not None
-    if a.array.dtype != np.float32 or (bias is not None and bias.is_stacked) or not (a.is_stacked or b.is_stacked):
+    if a.array.dtype not in _FLOATS or (bias is not None and bias.is_stacked) or not (a.is_stacked or b.is_stacked):
         return None
     rank = len(node.output.shape)
     return (stacked_matmul(a.aligned(rank), b.aligned(rank), None if bias is None else bias.array),)
@@ -267,7 +292,7 @@ def _conv(node: Node, operands: Operands) -> Results | None:
     if w.is_stacked or (bias is not None and bias.is_stacked):
         return None
     batch, constant = _as_batch(x.array), None if bias is None else bias.array
-    if x.array.dtype != np.float32 or node.attrs["layout"] != "channels_first":
+    if x.array.dtype not in _FLOATS or node.attrs["layout"] != "channels_first":
         (result,) = OPS[node.op].evaluate([batch, w.array, constant], node.attrs)
     elif node.op == "conv":
         result = batched_conv(batch, w.array, constant, node.attrs)
@@ -316,10 +341,17 @@ _FLOAT_POINTWISE: Collection[str] = {
     name for name in SCALARS if OPS[name].kind is Kind.POINTWISE and not OPS[name].tables
 } - {"quantize", "dequantize"}
 
+_INEXACT: Collection[str] = {
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "pow", "sigmoid", "sin",
+    "sinh", "softplus", "tan", "tanh", "softmax", "matmul", "conv", "conv_transpose",
+}  # fmt: skip
+"""Operators whose results in float32 differ from one processor, or number of threads, to the next. Others round once
+by definition, or compute in float64 anyhow."""
+
 _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(_FLOAT_POINTWISE, _pointwise),
-    "sigmoid": _in_float32(_sigmoid),
-    "erf": _in_float32(_erf),
+    "sigmoid": _as_it_is(_sigmoid),
+    "erf": _as_it_is(_erf),
     "quantize": _quantize,
     "dequantize": _with_scales,
     "softmax": _softmax,

@@ -1,6 +1,7 @@
-"""Contractions of many samples at once, in float32: ``x[samples, ...]`` with weights that all samples share.
+"""Contractions of many samples at once: ``x[samples, ...]`` with weights that all samples share.
 
-What ``contraction.py`` sums in float64, so that it can judge any order, is here left to the matrix product of NumPy.
+What ``contraction.py`` sums in float64, so that it can judge any order, is here left to the matrix product of NumPy, in
+float32 or float64 as the operands are.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def batched_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, attrs: A
     stride, pad, dilation = ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
     kernel, group = w.shape[2:], integer(attrs, "group")
     counts = window_counts(x.shape[2:], kernel, stride, pad, dilation)
-    y = np.empty((len(x), len(w), *counts), np.float32)
-    depthwise = group == x.shape[1] == len(w)
+    y = np.empty((len(x), len(w), *counts), x.dtype)
+    depthwise = is_depthwise(w, attrs)
     columns = x.shape[1] * (1 if depthwise else prod(kernel)) * prod(counts)
     for some in _parts(len(x), columns):
         padded = _padded(x[some], pad)
@@ -52,12 +53,12 @@ def batched_conv_transpose(
     group, kernel, spatial = integer(attrs, "group"), w.shape[2:], x.ndim - 2
     full = [extent + pad[d] + pad[spatial + d] for d, extent in enumerate(extents)]
     matrices = w.reshape(group, x.shape[1] // group, -1).transpose(0, 2, 1)
-    y = np.empty((len(x), group * w.shape[1], *extents), np.float32)
+    y = np.empty((len(x), group * w.shape[1], *extents), x.dtype)
     kept = (slice(None), slice(None), *(slice(pad[d], pad[d] + extent) for d, extent in enumerate(extents)))
     for some in _parts(len(x), group * matrices.shape[1] * prod(x.shape[2:])):
         products = matrices @ x[some].reshape(-1, group, x.shape[1] // group, prod(x.shape[2:]))
         parts = products.reshape(len(products), group * w.shape[1], prod(kernel), *x.shape[2:])
-        image = np.zeros((len(products), group * w.shape[1], *full), np.float32)
+        image = np.zeros((len(products), group * w.shape[1], *full), x.dtype)
         for number, tap in enumerate(np.ndindex(*kernel)):
             image[_tap(tap, stride, dilation, x.shape[2:], 2)] += parts[:, :, number]
         y[some] = image[kept]
@@ -70,6 +71,11 @@ def _parts(count: int, size: int) -> Iterator[slice]:
     """Of ``count`` images with ``size`` elements to work on, such as are looked at together."""
     step = max(1, _MOST_COLUMNS // max(1, size))
     return (slice(begin, begin + step) for begin in range(0, count, step))
+
+
+def is_depthwise(w: np.ndarray, attrs: Attrs) -> bool:
+    """Whether a convolution has one kernel for each channel: its sums have the same order everywhere."""
+    return integer(attrs, "group") == len(w) and w.shape[1] == 1
 
 
 def _padded(x: np.ndarray, pad: Sequence[int]) -> np.ndarray:
@@ -100,7 +106,7 @@ def _patches(
     """``[batch, channels, taps, counts...]``"""
     if prod(kernel) == 1 and tuple(counts) == padded.shape[2:]:
         return np.ascontiguousarray(padded)
-    patches = np.empty((*padded.shape[:2], prod(kernel), *counts), np.float32)
+    patches = np.empty((*padded.shape[:2], prod(kernel), *counts), padded.dtype)
     for number, tap in enumerate(np.ndindex(*kernel)):
         patches[:, :, number] = padded[_tap(tap, stride, dilation, counts, 2)]
     return patches
@@ -109,29 +115,22 @@ def _patches(
 def _depthwise(
     padded: np.ndarray, w: np.ndarray, stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
 ) -> np.ndarray:
-    """A kernel for each channel. What is innermost is to be long: the channels, or where rows of an image are longer
-    the positions, of which patches are made."""
-    if counts[-1] < w.shape[0]:
-        return _depthwise_channels_last(padded, w, stride, dilation, counts)
-    channels, batch, taps = padded.shape[1], len(padded), prod(w.shape[2:])
-    patches, images = np.empty((channels, taps, batch, *counts), np.float32), padded.swapaxes(0, 1)
-    for number, tap in enumerate(np.ndindex(*w.shape[2:])):
-        patches[:, number] = images[_tap(tap, stride, dilation, counts, 2)]
-    sums = w.reshape(channels, 1, taps) @ patches.reshape(channels, taps, -1)
-    return sums.reshape(channels, batch, *counts).swapaxes(0, 1)
-
-
-def _depthwise_channels_last(
-    padded: np.ndarray, w: np.ndarray, stride: Sequence[int], dilation: Sequence[int], counts: Sequence[int]
-) -> np.ndarray:
-    inner = np.moveaxis(padded, 1, -1).copy()
-    y = np.zeros((len(padded), *counts, len(w)), np.float32)
+    """A kernel for each channel: one tap after the other, so that sums have one order. What is innermost is to be long:
+    the channels, or where they are longer the rows of an image."""
+    spatial = len(counts)
+    last = counts[-1] < len(w)
+    images = np.moveaxis(padded, 1, -1).copy() if last else padded
+    shape = (len(padded), *counts, len(w)) if last else (len(padded), len(w), *counts)
+    y = np.zeros(shape, padded.dtype)
     product = np.empty_like(y)
     for tap in np.ndindex(*w.shape[2:]):
-        here = (slice(None), *_tap(tap, stride, dilation, counts))
-        np.multiply(inner[here], w[(slice(None), 0, *tap)], out=product)
+        place, factors = _tap(tap, stride, dilation, counts), w[(slice(None), 0, *tap)]
+        if last:
+            np.multiply(images[(slice(None), *place)], factors, out=product)
+        else:
+            np.multiply(images[(slice(None), slice(None), *place)], factors.reshape(-1, *[1] * spatial), out=product)
         y += product
-    return np.moveaxis(y, -1, 1)
+    return np.moveaxis(y, -1, 1) if last else y
 
 
 def batched_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray | None:

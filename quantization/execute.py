@@ -20,11 +20,12 @@ GoodEnough = Callable[[Arrays], bool]
 
 
 def evaluate_samples(graph: Graph, samples: Samples) -> dict[str, np.ndarray]:
-    """The outputs of all samples, ``[samples, ...]``; integer inputs and outputs are converted from and to floats."""
+    """The outputs of all samples, ``[samples, ...]``, the same on all machines; integer inputs and outputs are
+    converted from and to floats."""
     parts: dict[str, list[np.ndarray]] = {value.name: [] for value in graph.outputs}
     feeds = {value.name: _stored(samples.inputs[value.name], value.type) for value in graph.inputs}
     for some in in_batches(graph, feeds):
-        values = evaluate_stacked(graph, some, parts)
+        values = evaluate_stacked(graph, some, parts, precise=True)
         for value in graph.outputs:
             parts[value.name].append(_real(values[value.name], value.type))
     return {name: np.concatenate(found) for name, found in parts.items()}
@@ -92,7 +93,8 @@ def reevaluate(
                 else:
                     operands.append(Operand(_latest(value.name, changed, values), True))
             count = next(len(each.array) for each in operands if each is not None and each.is_stacked)
-            changed.update(zip((value.name for value in node.outputs), evaluate_node(node, operands, count)))
+            results = evaluate_node(node, operands, count, precise=True)
+            changed.update(zip((value.name for value in node.outputs), results))
         for value in node.outputs:
             if value.name in roundings:
                 changed[value.name] = roundings[value.name].apply(_latest(value.name, changed, values))
@@ -106,7 +108,7 @@ def _latest(name: str, changed: Arrays, values: Arrays) -> np.ndarray:
 def evaluate_all(graph: Graph, inputs: Arrays) -> dict[str, np.ndarray]:
     """All values but constants, ``[samples, ...]``, of inputs like that."""
     constants = graph.constants
-    return evaluate_stacked(graph, inputs, [v.name for v in graph.values() if v.name not in constants])
+    return evaluate_stacked(graph, inputs, [v.name for v in graph.values() if v.name not in constants], precise=True)
 
 
 def relative_noise(

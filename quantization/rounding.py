@@ -95,8 +95,8 @@ def compensated(
     Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
     left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
     turn is set to its best values, all others given, beginning with the better of that and the nearest weights, so that
-    no column is worse than with these, to the precision of float32 that all this is done in. ``damping``, one number or
-    one for each group, times the mean of the diagonal is added to it.
+    no column is worse than with these. ``damping``, one number or one for each group, times the mean of the diagonal is
+    added to it. One weight hangs on all before it: float32 would round some another way on another processor.
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
@@ -107,15 +107,14 @@ def compensated(
     order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
     unit = _unit_factors(hessian, order)
     target = np.take_along_axis(matrices, order[:, :, None], axis=1)
-    target, step, hessian = (array.astype(np.float32) for array in (target, steps, hessian))
-    grid = _Grid.of(step, np.broadcast_to(np.asarray(levels, np.float32), steps.shape))
+    grid = _Grid.of(steps, np.broadcast_to(np.asarray(levels, np.float64), steps.shape))
     hessian = _permuted(hessian, order)
-    rounded = _better(_sequential(target, grid, unit), nearest(target, step, grid.high), target, hessian)
+    rounded = _better(_sequential(target, grid, unit), nearest(target, steps, grid.high), target, hessian)
     for _ in range(_SWEEPS):
         _descend(rounded, target, grid, hessian)
     result = np.empty(matrices.shape)
-    np.put_along_axis(result, order[:, :, None], rounded.astype(np.float64), axis=1)
-    return nearest(result, steps, levels)
+    np.put_along_axis(result, order[:, :, None], rounded, axis=1)
+    return result
 
 
 def _permuted(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -124,13 +123,13 @@ def _permuted(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _unit_factors(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """U of ``H = U D U^T``, unit upper triangular, in float32: of the blocks of :data:`_MOST_FACTORED` rows on the
+    """U of ``H = U D U^T``, unit upper triangular: of the blocks of :data:`_MOST_FACTORED` rows on the
     diagonal, between which it is zero."""
-    unit = np.zeros(hessian.shape, np.float32)
+    unit = np.zeros(hessian.shape)
     for begin in range(0, hessian.shape[1], _MOST_FACTORED):
         rows = slice(begin, begin + _MOST_FACTORED)
         block = _permuted(hessian, order[:, rows])
-        factor = np.linalg.cholesky(block[:, ::-1, ::-1]).astype(np.float32)[:, ::-1, ::-1]
+        factor = np.linalg.cholesky(block[:, ::-1, ::-1])[:, ::-1, ::-1]
         unit[:, rows, rows] = factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :]
     return unit
 

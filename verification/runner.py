@@ -32,7 +32,7 @@ class _Evaluated:
 
     def batches(self, inputs: Arrays) -> Iterator[Arrays]:
         for some in in_batches(self.graph, inputs):
-            yield {**some, **evaluate_stacked(self.graph, some, self.names)}
+            yield {**some, **evaluate_stacked(self.graph, some, self.names, precise=True)}
 
 
 def runner(graph: Graph, names: Iterable[str], runs: int) -> Runner:
