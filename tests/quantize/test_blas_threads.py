@@ -42,6 +42,6 @@ def test_quantizing_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantize, "prepare", watched)
     net = Network((1, 8))
     graph = net.graph(net.dense(net.x, 4))
-    samples = match_samples({"x": np.random.default_rng(0).standard_normal((6, 1, 8)).astype(np.float32)}, graph.inputs, ())
-    quantize_graph(graph, samples)
+    x = np.random.default_rng(0).standard_normal((6, 1, 8)).astype(np.float32)
+    quantize_graph(graph, match_samples({"x": x}, graph.inputs, ()))
     assert seen == [1]
