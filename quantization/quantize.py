@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
@@ -22,7 +23,6 @@ from ..passes.pipeline import clean_up
 from ..samples import Samples
 from ..verification.runner import work_of
 from .attempts import Aim
-from .blas_threads import one_blas_thread
 from .device import Meter
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
@@ -79,7 +79,9 @@ def prepare(graph: Graph, samples: Samples | None = None) -> Graph:
     return clean_up(fold_affine(plain, () if samples is None else standardized(plain, samples)))
 
 
-@one_blas_thread()
+# OpenBLAS's threads wait for the next product in a loop. Where products take microseconds, and others want the
+# processors, nearly all of the time goes there.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def quantize_graph(
     graph: Graph,
     samples: Samples,
