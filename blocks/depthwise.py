@@ -87,7 +87,7 @@ def with_half(word: Expr, half: Number, value: Number) -> Expr:
 # ---------------------------------------------------------------- sums
 
 
-def _weights(w: Buffer, at: Expr) -> tuple[Block, list[tuple[Expr, Expr]]]:
+def weights_of_channel(w: Buffer, at: Expr) -> tuple[Block, list[tuple[Expr, Expr]]]:
     """The pairs of weights of the columns of the kernel, for the channel whose words begin at ``at``."""
     words = [Var(f"word{k}", I32) for k in range(KERNEL)]
     lets = tuple(Let(word, w[at + (k + 1)]) for k, word in enumerate(words))
@@ -123,7 +123,7 @@ def _sums(outputs: Number) -> Kernel:
     w = param("w", DType.I32, WEIGHTS, Access.READ, 4)
     x = param("x", DType.I32, (outputs + (KERNEL - 1)) * COLUMN, Access.READ_WRITE, 8)
     lane, column, names = Var("lane"), Var("column"), [Var("upper", I32), Var("lower", I32)]
-    lets, weights = _weights(w, lane * (KERNEL + 1))
+    lets, weights = weights_of_channel(w, lane * (KERNEL + 1))
     source, bias = column * COLUMN + lane * 2, w[lane * (KERNEL + 1)]
     sums = (Let(name, way(bias, x, source, weights)) for name, way in zip(names, (_upper, _lower)))
     stores = (store(x[source + row], name) for row, name in enumerate(names))
@@ -162,7 +162,7 @@ def _bytes_pair(groups: Number, outputs: Number, step: Number, apart: Number, ze
     y = [param(f"y{row}", DType.I8, size, Access.WRITE) for row in range(2)]
     group, lane, column = Var("group"), Var("lane"), Var("column")
     first = (group * LANES + lane) * CHANNEL
-    lets, weights = _weights(w, first)
+    lets, weights = weights_of_channel(w, first)
     source, place = (group * width + column) * COLUMN + lane * 2, column * step + (group * LANES + lane) * apart
     bias, factor = w[first], w[first + (KERNEL + 1)]
     sums = [Let(Var("lower", I32), _lower(bias, x, source, weights))]

@@ -8,6 +8,7 @@ from ..ir.loops import Kernel
 from . import (
     depthwise,
     depthwise_line,
+    depthwise_map,
     depthwise_windows,
     dsp_gemm,
     dsp_packed_gemm,
@@ -31,9 +32,9 @@ from . import (
 from .instruction import BlockInstruction
 
 _FAMILIES = (
-    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_windows, plain, plain_depthwise, pool, helium,
-    helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows, row_sums, winograd,
-    halfword_gemm, interpolation, nibbles, normalization,
+    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_map, depthwise_windows, plain, plain_depthwise,
+    pool, helium, helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows, row_sums,
+    winograd, halfword_gemm, interpolation, nibbles, normalization,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

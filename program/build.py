@@ -87,9 +87,9 @@ def lower_graph(
 
     The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. The program is
     verified after every step, and ``dump(name, program)`` sees it. Raises ``BUDGET`` where more RAM is needed than the
-    ``goal`` allows. Loops that run several passes at a time are not cut into rows, nor at the extents of a run: where
-    that is wanted, there are none. Not ``shared``: its layers have kernels of their own, for
-    :func:`link.link_programs`.
+    ``goal`` allows. Loops that run several passes at a time, or over all rows of some channels, are not cut into rows,
+    nor at the extents of a run: where that is wanted, there are none. Not ``shared``: its layers have kernels of their
+    own, for :func:`link.link_programs`.
     """
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
         machine = replace(machine, cpu=replace(machine.cpu, ample_ram=False))
@@ -98,7 +98,7 @@ def lower_graph(
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
     if goal.scarce_ram or graph.extents or any(node.op == FETCH for node in graph.nodes):
-        machine = replace(machine, cpu=replace(machine.cpu, short_loops=False))
+        machine = replace(machine, cpu=replace(machine.cpu, short_loops=False, in_rows=True))
     if graph.extents and goal.scarce_ram:
         return _with_little_ram(graph, machine, goal, dump, shared)
     return _lowered(graph, machine, goal, dump, shared)

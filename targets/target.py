@@ -171,8 +171,8 @@ class Cpu:
     as all of them make, in a fraction of the time. ``short_instructions``: it has hardly any but
     those of 16 bits. ``long_narrow_loads``: loads of signed bytes and halfwords take longer instructions than those of
     words from the stack. ``short_loops``: counting takes as long as what they do, so that they run several passes at a
-    time. ``copied_bytes``: how many bytes at any address it moves at a time, the most first, where
-    compilers have to be told.
+    time. ``in_rows``: rows of a result are made one behind the other, so that layers can go row by row.
+    ``copied_bytes``: how many bytes at any address it moves at a time, the most first, where compilers have to be told.
     """
 
     name: str
@@ -207,6 +207,7 @@ class Cpu:
     short_instructions: bool = False
     long_narrow_loads: bool = False
     short_loops: bool = False
+    in_rows: bool = False
     copied_bytes: tuple[int, ...] = ()
 
     @property

@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, KERNEL, LANES
-from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.loops import Block, Buffer, If, Invoke
 from ...ir.types import DType
 from ...ops.attributes import ints
@@ -25,9 +24,18 @@ from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import start
 from ..kernel import KernelContext
-from ..nibble_weights import StreamLayout
-from .depthwise_base import DepthwiseBlocks, Numbers, Place, Span, is_column, order_of
+from .depthwise_base import (
+    DepthwiseBlocks,
+    Numbers,
+    Place,
+    Span,
+    bytes_stream,
+    columns_of,
+    is_column,
+    order_of,
+)
 from .depthwise_line import is_line, lower_line
+from .depthwise_maps import MapDepthwise, is_map
 from .depthwise_windows import WindowDepthwise
 
 STAGED_BYTES = 512
@@ -50,8 +58,9 @@ def lower_dsp_depthwise(ctx: KernelContext) -> Block:
     numbers = Numbers.of(layer)
     if is_line(layer, numbers):
         return lower_line(layer, numbers)
-    in_columns = is_plain_window(layer.node, KERNEL) and layer.stride == (1, 1)
-    return (ColumnDepthwise if in_columns else WindowDepthwise)(layer, numbers).emit()
+    if not is_plain_window(layer.node, KERNEL) or layer.stride != (1, 1):
+        return WindowDepthwise(layer, numbers).emit()
+    return (MapDepthwise if is_map(layer, numbers) else ColumnDepthwise)(layer, numbers).emit()
 
 
 class ColumnDepthwise(DepthwiseBlocks):
@@ -59,21 +68,18 @@ class ColumnDepthwise(DepthwiseBlocks):
 
     def __init__(self, layer: DepthwiseLayer, numbers: Numbers) -> None:
         super().__init__(layer, numbers, 2, max(1, STAGED_BYTES // (4 * COLUMN * layer.columns)))
-        words = layer.taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
-        self.weights = self._stream(np.ascontiguousarray(words).view("<i4").reshape(layer.channels, KERNEL))
+        if self.in_bytes:
+            self.weights, self.channel_words = bytes_stream(self)
+        else:
+            self.weights = self._stream()
         shape = (self.together * layer.columns * COLUMN,)
         self.staged = self.ctx.temporary("columns", DType.I32, shape, align=8)
 
-    def _stream(self, words: np.ndarray) -> Buffer:
-        """``words`` [channel, word] of weights, each channel with its bias before them and its factor behind, phase by
-        phase. Where accumulators are computed, group by group with the scales of the group behind."""
-        layer, behind = self.layer, self.behind
-        each = self.phases(np.concatenate([layer.bias.astype(np.int32)[:, None], words], axis=1))
-        self.channel_words = each.shape[2] + behind.shape[2]
-        self.chunk_words, self.scales_at = LANES * self.channel_words, LANES * each.shape[2]
-        if self.in_bytes:
-            layout = StreamLayout(1, words.shape[1], 1)
-            return self.stored(np.concatenate([each, behind], axis=2), layout, SIGNED_BYTES)
+    def _stream(self) -> Buffer:
+        """The stream of weights group by group, with the scales of the group behind, where accumulators are
+        computed."""
+        layer, each, behind = self.layer, columns_of(self), self.behind
+        self.chunk_words, self.scales_at = LANES * (each.shape[2] + behind.shape[2]), LANES * each.shape[2]
         parts = []
         for phase in range(layer.multiplier):
             for group in range(self.chunks):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
-from ...blocks.nibbles import WordForm
+from ...blocks.nibbles import SIGNED_BYTES, WordForm
 from ...ir.build import ge, lt, minimum
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
@@ -217,3 +217,20 @@ class DepthwiseBlocks:
                 block = (If(lt(row, layer.out[0]), block),)
             out += block
         return out
+
+
+def columns_of(blocks: DepthwiseBlocks) -> np.ndarray:
+    """[phase, channel, word] of a 3x3 layer: the bias of a channel and a word for each column of its weights
+    (``blocks/depthwise.py``)."""
+    layer = blocks.layer
+    taps = np.ascontiguousarray(layer.taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8))
+    words = taps.view("<i4").reshape(layer.channels, -1)
+    return blocks.phases(np.concatenate([layer.bias.astype(np.int32)[:, None], words], axis=1))
+
+
+def bytes_stream(blocks: DepthwiseBlocks) -> tuple[Buffer, int]:
+    """The weights of a 3x3 layer whose results leave in bytes, phase by phase, each channel with its factor behind, and
+    the words of a channel."""
+    each = columns_of(blocks)
+    words = np.concatenate([each, blocks.behind], axis=2)
+    return blocks.stored(words, StreamLayout(1, each.shape[2] - 1, 1), SIGNED_BYTES), words.shape[2]
