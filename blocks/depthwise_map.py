@@ -83,11 +83,11 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "depthwise_stage_pairs", ("pairs", "columns", "step0", "step1", "apart", "width"), _stage_pairs, DSP,
         ((3, 5, 8, 8, 40, 7), (1, 4, 0, 4, 16, 6), (2, 3, 6, 0, 18, 3)),
-        cycles=Cycles(dsp=lambda pairs, columns, *_: 48 + pairs * (10 + 20 * columns)),
+        cycles=Cycles(dsp=lambda pairs, columns, *_: 48 + pairs * (10 + 20 * columns)), in_parts=True,
     ),
     BlockInstruction(
         "depthwise_map", ("rows", "columns", "row", "step", "apart", "zero_point"), _map, DSP_FPU,
         ((5, 5, 40, 8, 1, -3), (2, 2, 8, 4, 1, 5), (4, 3, 36, 12, 2, 0), (3, 4, 40, 9, 1, 100)),
-        cycles=Cycles(dsp=_map_cycles),
+        cycles=Cycles(dsp=_map_cycles), in_parts=True,
     ),
 )

@@ -82,7 +82,8 @@ class BlockInstruction:
     ``meaning`` maps values of ``scalars``, numbers or ``index`` expressions, to a kernel with one flat parameter for
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
     values of the scalars, for the tests. Without ``cycles`` compilers make the code. The schedule does
-    not count what is not ``weighed`` when it chooses: it saves memory, which is not compared with cycles.
+    not count what is not ``weighed`` when it chooses: it saves memory, which is not compared with cycles. What
+    the parameters of one ``in_parts`` are touched at may lie apart: what lies between is not touched.
     """
 
     name: str
@@ -92,6 +93,7 @@ class BlockInstruction:
     samples: tuple[tuple[int, ...], ...]
     cycles: Cycles = Cycles()
     weighed: bool = True
+    in_parts: bool = False
 
     def general(self) -> Kernel:
         """The meaning for any scalars, as a kernel that takes them."""

@@ -9,8 +9,8 @@ from ..ir.program import STATE, BufferDecl, MemoryPlan, Pool, Storage
 from ..ir.steps import Call, Step, walk_calls
 from ..targets.target import Target
 from .lifetimes import Lifetime, lifetimes
-from .overlap import least_distance
-from .planner import Distances, place
+from .overlap import least_distance, may_be_in_place
+from .planner import Distances, Pairs, place
 from .pools import Limits, Problem
 from .request import Request
 from .traffic import tensor_traffic
@@ -27,9 +27,9 @@ def plan_memory(
 ) -> MemoryPlan:
     """All tensors but states in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as
     the check of the plan can replay it."""
-    requests, distances = _requests(body, kernels, buffers, target)
+    requests, distances, in_place = _requests(body, kernels, buffers, target)
     states = plan_states(body, kernels, buffers, target)
-    return MemoryPlan((place(requests, target.arena_align, distances),), states)
+    return MemoryPlan((place(requests, target.arena_align, distances, in_place=in_place),), states)
 
 
 def plan_states(
@@ -62,28 +62,30 @@ def pool_problem(
     max_ram: int | None,
 ) -> Problem:
     """The same tensors, to be distributed to pools."""
-    requests, distances = _requests(body, kernels, buffers, target)
+    requests, distances, in_place = _requests(body, kernels, buffers, target)
     traffic = tensor_traffic((kernels[call.kernel], call.args) for call in walk_calls(body))
-    return Problem(requests, target.arena_align, distances, traffic, limits, max_ram)
+    return Problem(requests, target.arena_align, distances, traffic, limits, max_ram, in_place)
 
 
 def _requests(
     body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
-) -> tuple[list[Request], Distances]:
+) -> tuple[list[Request], Distances, Pairs]:
     lives = lifetimes(body, kernels)
     if not target.scarce_ram:
         inside = {name: life for name, life in lives.items() if buffers[name].storage is Storage.ARENA}
-        return [Request(name, buffers[name].nbytes, life.first, life.last) for name, life in inside.items()], {}
+        return [Request(name, buffers[name].nbytes, life.first, life.last) for name, life in inside.items()], {}, set()
     requests = tensor_requests(body, kernels, buffers)
     spans = {request.name: (request.first, request.last) for request in requests}
     distances: dict[tuple[str, str], int] = {}
+    in_place: set[tuple[str, str]] = set()
     for step, call in enumerate(walk_calls(body)):
         args = list(dict.fromkeys(call.args))
         dying = [name for name in args if _ends(name, spans, lives, 1, step)]
         born = [name for name in args if _ends(name, spans, lives, 0, step)]
         found = {(x, y): least_distance(kernels[call.kernel], call, x, y) for x in dying for y in born}
         distances |= {pair: least for pair, least in found.items() if least is not None}
-    return requests, distances
+        in_place |= {(x, y) for x, y in found if may_be_in_place(kernels[call.kernel], call, x, y)}
+    return requests, distances, in_place
 
 
 def _ends(

@@ -11,7 +11,7 @@ from itertools import permutations
 from ..ir.loops import Access, Kernel
 from ..ir.program import BufferDecl, Storage
 from ..ir.steps import Call
-from .overlap import least_distance
+from .overlap import least_distance, may_be_in_place
 
 MOST_STEPS = 2_000_000
 """Tensors that the search looks at, once for each call that may come next, before it gives up."""
@@ -116,6 +116,8 @@ class _Graph:
                 if least is not None:
                     old, new = self.buffers[x].nbytes, self.buffers[y].nbytes
                     pairs[x, y] = max(0, old + new - max(old + max(least, 0), new + max(-least, 0)))
+                    if may_be_in_place(self.kernels[call.kernel], call, x, y):
+                        pairs[x, y] = max(pairs[x, y], min(old, new))
             found.append(pairs)
         return found
 

@@ -45,6 +45,34 @@ def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int)
     return max((_distance(part, writes) for name in found for part in trace.reads.each(name)), default=_NEVER)
 
 
+def may_be_in_place(kernel: Kernel, call: Call, read: str, written: str) -> bool:
+    """Whether two such tensors may begin at the same place, although they may not lie somewhat apart: where each byte is
+    read for the last time before it is written."""
+    places = list(dict.fromkeys(call.args))
+    tensors = tuple(places.index(name) for name in call.args)
+    return _in_place(kernel, tensors, places.index(read), places.index(written))
+
+
+@lru_cache(maxsize=1024)
+def _in_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int) -> bool:
+    least = _by_place(kernel, tensors, read, written)
+    if least is None or least <= 0:
+        return least is not None
+    trace = trace_kernel(kernel)
+    reads, writes = (
+        Touches.joined([found[name] for name in _parameters(found, kernel, tensors, tensor)])
+        for found, tensor in ((trace.reads, read), (trace.writes, written))
+    )
+    size = max(int(reads.end.max(initial=0)), int(writes.end.max(initial=0)))
+    first_write, last_read = np.full(size, -_NEVER), np.full(size, _NEVER)
+    for touches, times, keep in ((writes, first_write, np.minimum), (reads, last_read, np.maximum)):
+        for width in np.unique(touches.end - touches.begin):
+            chosen = touches.end - touches.begin == width
+            for byte in range(width):
+                keep.at(times, touches.begin[chosen] + byte, touches.time[chosen])
+    return bool(np.all(last_read <= first_write))
+
+
 def may_alias(a: DType, b: DType) -> bool:
     """Whether C's rules for lvalues (C99, 6.5 paragraph 7) keep accesses of both types in order: bytes may alias
     everything, other types those that differ in sign at most."""

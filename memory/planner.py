@@ -27,9 +27,16 @@ EXACT = 7
 Distances = Mapping[tuple[str, str], int]
 """For (X, Y) the least ``start(X) - start(Y)`` at which they may share bytes; Y may also lie wholly behind X."""
 
+Pairs = Set[tuple[str, str]]
+"""(X, Y) that may also begin at the same place, whatever their distance."""
 
-def place(requests: Sequence[Request], align: int, distances: Distances | None = None, enough: int = -1) -> Pool:
-    """Offsets such that tensors that live at the same time do not share bytes, or only as ``distances`` allow.
+
+def place(
+    requests: Sequence[Request], align: int, distances: Distances | None = None, enough: int = -1,
+    in_place: Pairs = frozenset(),
+) -> Pool:
+    """Offsets such that tensors that live at the same time do not share bytes, or only as ``distances`` and ``in_place``
+    allow.
 
     Tensors are placed one after the other, each at the lowest offset that those before leave (greedy placement,
     Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Several orders are tried: by
@@ -40,7 +47,7 @@ def place(requests: Sequence[Request], align: int, distances: Distances | None =
     """
     if _pairs(requests) > MOST_SEARCHED:
         return _pool(requests, align, first_fit(requests, align))
-    return _pool(requests, align, _Search(requests, align, distances or {}, enough).best().offsets)
+    return _pool(requests, align, _Search(requests, align, distances or {}, enough, in_place).best().offsets)
 
 
 def _pool(requests: Sequence[Request], align: int, offsets: Mapping[str, int]) -> Pool:
@@ -77,6 +84,7 @@ class _Search:
     align: int
     distances: Distances
     enough: int
+    in_place: Pairs
     forbidden: dict[str, list[tuple[str, int, int]]] = field(init=False)
     contemporaries: dict[str, list[Request]] = field(init=False)
 
@@ -84,7 +92,10 @@ class _Search:
         self.requests = [r for r in self.requests if r.nbytes] + [r for r in self.requests if not r.nbytes]
         self.contemporaries = _contemporaries(self.requests)
         self.forbidden = {
-            a.name: [(b.name, *self._forbidden(a, b)) for b in self.contemporaries[a.name]] for a in self.requests
+            a.name: [
+                (b.name, low, high) for b in self.contemporaries[a.name] for low, high in self._all_forbidden(a, b)
+            ]
+            for a in self.requests
         }
 
     def best(self) -> _Placed:
@@ -196,6 +207,12 @@ class _Search:
             if low < offset < high:
                 offset = _up(high, step)
         return offset
+
+    def _all_forbidden(self, new: Request, old: Request) -> list[tuple[int, int]]:
+        low, high = self._forbidden(new, old)
+        in_place = (old.name, new.name) in self.in_place and old.last == new.first
+        in_place |= (new.name, old.name) in self.in_place and new.last == old.first
+        return [(low, 0), (0, high)] if in_place and low < 0 < high else [(low, high)]
 
     def _forbidden(self, new: Request, old: Request) -> tuple[int, int]:
         """The offsets of ``new`` relative to ``old`` that are strictly between the two are forbidden."""

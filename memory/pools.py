@@ -29,6 +29,7 @@ class Problem:
     traffic: Mapping[str, int]
     limits: Limits
     max_ram: int | None = None
+    in_place: Pairs = frozenset()
 
 
 Choice = Mapping[str, int]
@@ -94,7 +95,11 @@ class _Search:
         """The plan of one pool, as small as it gets."""
         name, limit = list(self.problem.limits.items())[number]
         inside = [r for r in self.problem.requests if choice[r.name] == number]
-        return replace(place(inside, self.problem.align, self.problem.distances), name=name, limit=limit)
+        return replace(self._placed(inside), name=name, limit=limit)
+
+    def _placed(self, inside: Sequence[Request], enough: int = -1) -> Pool:
+        problem = self.problem
+        return place(inside, problem.align, problem.distances, enough, problem.in_place)
 
     # ---- what a choice costs
 
@@ -117,7 +122,7 @@ class _Search:
             align = self.problem.align
             enough = limit // align * align if limit is not None and self.problem.max_ram is None else 0
             inside = [r for r in self.problem.requests if r.name in key[1]]
-            self.taken[key] = place(inside, align, self.problem.distances, enough).ram
+            self.taken[key] = self._placed(inside, enough).ram
         return self.taken[key]
 
     def _traffic(self, request: Request) -> int:

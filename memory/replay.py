@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import block_kernel
+from ..blocks import BLOCKS, block_kernel
 from ..errors import CcmlError, ErrorCode
 from ..ir.bounds import Bounds
 from ..ir.loops import (
@@ -115,6 +115,24 @@ def _first_wrong(
 
 
 @lru_cache(maxsize=256)
+def _parts(block: str, scalars: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """For each pointer of an Invoke the elements that it touches: the first of some neighbours, and how many these are.
+    Of blocks that do so in parts they follow from their meanings."""
+    meaning = block_kernel(block, scalars)
+    if not BLOCKS[block].in_parts:
+        return tuple(((0, prod(param.shape)),) for param in meaning.params)
+    walk = _Walk(meaning, {param.name: (0, 0) for param in meaning.params})
+    accesses = walk.block(meaning.body, _Points(1))
+    found = []
+    for param in meaning.params:
+        own = np.isin(accesses.touch, [n for n, (name, _) in enumerate(walk.touches) if name == param.name])
+        places = np.unique(accesses.first[own]) // param.dtype.size
+        runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1) if len(places) else []
+        found.append(tuple((int(run[0]), len(run)) for run in runs))
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
 def replay_length(kernel: Kernel) -> float:
     """An upper bound on the accesses of parameters; infinite where there is none, or where memory says how often a loop
     runs."""
@@ -151,7 +169,7 @@ def _length(block: Block, names: Collection[str], bounds: Bounds, points: _Point
         elif isinstance(stmt, Fetch):
             total += stmt.target.buffer.name in names
         elif isinstance(stmt, Invoke):
-            total += len(stmt.pointers)
+            total += sum(len(parts) for parts in _parts(stmt.block, stmt.numbers))
         elif isinstance(stmt, If):
             total += sum(share * _length(side, names, bounds, points) for side, share in _sides(stmt, points))
         elif isinstance(stmt, For):
@@ -303,11 +321,13 @@ class _Walk:
     def _invoke(self, stmt: Invoke, points: _Points) -> list[_Accesses]:
         """All its writes may come before any of its reads."""
         parts: list[_Accesses] = []
-        pairs = list(zip(block_kernel(stmt.block, stmt.numbers).params, stmt.pointers, strict=True))
+        params, touched = block_kernel(stmt.block, stmt.numbers).params, _parts(stmt.block, stmt.numbers)
         for reads in (False, True):
-            for param, pointer in pairs:
+            for param, pointer, places in zip(params, stmt.pointers, touched, strict=True):
                 if reads == (param.access is Access.READ):
-                    parts += self._touch(reads, pointer.buffer, pointer.index, prod(param.shape), points)
+                    for first, count in places:
+                        index = (*pointer.index[:-1], pointer.index[-1] + first) if first else pointer.index
+                        parts += self._touch(reads, pointer.buffer, index, count, points)
         return parts
 
     def _touch(

@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from ..blocks import block_kernel
+from ..blocks import BLOCKS, block_kernel
 from ..ir.loops import Access, Block, Buffer, Const, Expr, Fetch, For, If, Invoke, Kernel, Let, Load, Space, Store
 from ..ir.loops_rewrite import most_passages, stmt_exprs, walk_expr
 from .index_ranges import Scope
@@ -109,6 +109,25 @@ def pointed(block: str, scalars: tuple[int, ...]) -> tuple[tuple[Access, int], .
     """For each pointer of an Invoke how it is used, and how many bytes."""
     params = block_kernel(block, scalars).params
     return tuple((param.access, prod(param.shape) * param.dtype.size) for param in params)
+
+
+@lru_cache(maxsize=1024)
+def _parts(block: str, scalars: tuple[int, ...]) -> tuple[tuple[Access, tuple[tuple[int, int], ...]], ...]:
+    """For each pointer of an Invoke how it is used, and the bytes: from where on, to before where."""
+    if not BLOCKS[block].in_parts:
+        return tuple((access, ((0, nbytes),)) for access, nbytes in pointed(block, scalars))
+    meaning = block_kernel(block, scalars)
+    trace = trace_kernel(meaning)
+    found = []
+    for param in meaning.params:
+        touched = np.zeros(prod(param.shape) * param.dtype.size + 2, np.int8)
+        for touches in (trace.reads, trace.writes):
+            if param.name in touches.events:
+                for begin, end in zip(touches[param.name].begin.tolist(), touches[param.name].end.tolist()):
+                    touched[begin + 1 : end + 1] = 1
+        edges = np.flatnonzero(np.diff(touched)).tolist()
+        found.append((param.access, tuple(zip(edges[::2], edges[1::2], strict=True))))
+    return tuple(found)
 
 
 def _depth(block: Block) -> int:
@@ -233,10 +252,12 @@ class _Tracer:
     def _invoke(self, stmt: Invoke, scope: Scope, runs: np.ndarray) -> None:
         """Writes, and a step later reads: their order inside is not known."""
         for reads in (False, True):
-            for (access, nbytes), pointer in zip(pointed(stmt.block, stmt.numbers), stmt.pointers, strict=True):
+            for (access, parts), pointer in zip(_parts(stmt.block, stmt.numbers), stmt.pointers, strict=True):
                 if access is Access.READ_WRITE or (access is Access.READ) == reads:
-                    lanes = nbytes // pointer.buffer.dtype.size
-                    self._touch(reads, pointer.buffer, pointer.index, lanes, scope, runs)
+                    size = pointer.buffer.dtype.size
+                    for begin, end in parts:
+                        lanes = (end - begin) // size
+                        self._touch(reads, pointer.buffer, pointer.index, lanes, scope, runs, behind=begin // size)
             self.now += 1
 
     def _touch(
@@ -248,13 +269,15 @@ class _Tracer:
         scope: Scope,
         runs: np.ndarray,
         active: Expr | None = None,
+        behind: int = 0,
     ) -> None:
-        """``elements`` from ``index`` on, as many as are ``active``; what is out of range is known not to happen."""
+        """``elements`` from ``index`` on, or from so many ``behind`` it, as many as are ``active``; what is out of range
+        is known not to happen."""
         if buffer.space is not Space.GLOBAL:
             return
 
         def touched() -> _Bytes:
-            begin, last = _elements(buffer, index, scope)
+            begin, last = (each + behind for each in _elements(buffer, index, scope))
             size, total = buffer.dtype.size, prod(buffer.shape)
             lanes = None if active is None else scope.range(active)
             end = np.minimum(last + (elements if lanes is None else np.minimum(lanes.high, elements)), total)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
-from ..blocks import block_kernel
+from ..blocks import BLOCKS, block_kernel
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
 from ..ir.graph import Graph
@@ -101,7 +101,37 @@ def lower_graph(
         machine = replace(machine, cpu=replace(machine.cpu, short_loops=False, in_rows=True))
     if graph.extents and goal.scarce_ram:
         return _with_little_ram(graph, machine, goal, dump, shared)
+    if goal.scarce_ram and not goal.pools and not any(node.op == FETCH for node in graph.nodes):
+        return _in_place_or_rows(graph, machine, goal, dump, shared)
     return _lowered(graph, machine, goal, dump, shared)
+
+
+def _in_place_or_rows(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
+    """A program of which some layers are computed in the place of their operand, all rows of a few channels at a time;
+    or where these are too much, or the goal is RAM and that takes less, one whose layers go row by row."""
+    wider = replace(machine, cpu=replace(machine.cpu, in_rows=False))
+    try:
+        in_place = _lowered(graph, wider, goal, None, shared)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.BUDGET:
+            raise
+        return _lowered(graph, machine, goal, dump, shared)
+    if goal.optimize is not Optimize.RAM or not any(BLOCKS[block].in_parts for block in _invoked(in_place)):
+        return in_place if dump is None else _lowered(graph, wider, goal, dump, shared)
+    try:
+        in_rows = _lowered(graph, machine, goal, None, shared)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.BUDGET:
+            raise
+        in_rows = in_place
+    chosen, cpu = (in_rows, machine) if in_rows.plan.ram < in_place.plan.ram else (in_place, wider)
+    return chosen if dump is None else _lowered(graph, cpu, goal, dump, shared)
+
+
+def _invoked(program: Program) -> set[str]:
+    """The block instructions of a program."""
+    statements = (stmt for kernel in program.kernels for stmt in walk_stmts(kernel.body))
+    return {stmt.block for stmt in statements if isinstance(stmt, Invoke)}
 
 
 def _with_little_ram(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
