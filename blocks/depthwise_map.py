@@ -21,8 +21,8 @@ from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles
 def _stage_pairs(
     pairs: Number, columns: Number, step0: Number, step1: Number, apart: Number, width: Number
 ) -> Kernel:
-    """``columns`` columns of ``pairs`` pairs of rows, one pair ``apart`` bytes behind the other; columns of the upper row
-    are ``step0`` bytes apart, of the lower one ``step1``. Pairs of ``y`` have ``width`` columns."""
+    """``columns`` columns of ``pairs`` pairs of rows, one pair ``apart`` bytes behind the other; columns of the upper
+    row are ``step0`` bytes apart, of the lower one ``step1``. Pairs of ``y`` have ``width`` columns."""
     steps = (step0, step1)
     x = [
         param(f"x{n}", DType.I8, (pairs - 1) * apart + (columns - 1) * step + LANES, Access.READ)

@@ -46,8 +46,8 @@ def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int)
 
 
 def may_be_in_place(kernel: Kernel, call: Call, read: str, written: str) -> bool:
-    """Whether two such tensors may begin at the same place, although they may not lie somewhat apart: where each byte is
-    read for the last time before it is written."""
+    """Whether two such tensors may begin at the same place, although they may not lie somewhat apart: where each byte
+    is read for the last time before it is written."""
     places = list(dict.fromkeys(call.args))
     tensors = tuple(places.index(name) for name in call.args)
     return _in_place(kernel, tensors, places.index(read), places.index(written))

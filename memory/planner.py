@@ -35,8 +35,8 @@ def place(
     requests: Sequence[Request], align: int, distances: Distances | None = None, enough: int = -1,
     in_place: Pairs = frozenset(),
 ) -> Pool:
-    """Offsets such that tensors that live at the same time do not share bytes, or only as ``distances`` and ``in_place``
-    allow.
+    """Offsets such that tensors that live at the same time do not share bytes, or only as ``distances`` and
+    ``in_place`` allow.
 
     Tensors are placed one after the other, each at the lowest offset that those before leave (greedy placement,
     Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Several orders are tried: by

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..ir.program import Pool
-from .planner import Distances, place
+from .planner import Distances, Pairs, place
 from .request import Request
 
 Limits = Mapping[str, int | None]

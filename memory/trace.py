@@ -271,8 +271,8 @@ class _Tracer:
         active: Expr | None = None,
         behind: int = 0,
     ) -> None:
-        """``elements`` from ``index`` on, or from so many ``behind`` it, as many as are ``active``; what is out of range
-        is known not to happen."""
+        """``elements`` from ``index`` on, or from so many ``behind`` it, as many as are ``active``; what is out of
+        range is known not to happen."""
         if buffer.space is not Space.GLOBAL:
             return
 

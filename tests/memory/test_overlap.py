@@ -12,7 +12,8 @@ from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.steps import Call
-from ccml.memory.overlap import least_distance
+from ccml.memory.overlap import least_distance, may_be_in_place
+from ccml.memory.replay import replay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,15 @@ CENTRED = """
         for k:rows
           acc[0] = acc[0] + x[max(r - 1, 0) + k, c]
         y[r, c] = acc[0]
+"""
+COLUMNS = """
+    kernel k(x: u8[8,3] const, y: u8[8,3] out)
+      for c:3
+        stack line: u8[8]
+        for r:8
+          line[r] = x[r, c]
+        for r:8
+          y[r, c] = line[7 - r]
 """
 HALVED = """
     kernel k(x: u8[24] const, y: u8[12] out)
@@ -165,6 +175,43 @@ def test_the_least_distance_is_the_least(name: str, least: int) -> None:
         assert outputs(kernel, least - 1) != outputs(kernel, None)
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_may_be_in_place(name: str) -> None:
+    kernel = KERNELS[name]
+    if may_be_in_place(kernel, call_of(kernel), "x", "y"):
+        assert outputs(kernel, 0) == outputs(kernel, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"), [("copy", True), ("halved", True), ("backwards", True), ("columns", True), ("centred", False)]
+)
+def test_bytes_that_are_read_before_they_are_written_may_be_in_place(name: str, allowed: bool) -> None:
+    """Also where the tensors may lie apart by nothing less than a whole one."""
+    kernel = KERNELS[name]
+    assert may_be_in_place(kernel, call_of(kernel), "x", "y") == allowed
+    assert (outputs(kernel, 0) == outputs(kernel, None)) == allowed
+
+
+def test_blocks_that_touch_parts_are_in_place() -> None:
+    """Two groups of four channels: what lies between their pixels is the other's."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(w: i32[40] const, b: i8[4] const, p: i32[64] out align 4, x: i8[4,2,8] const, y: i8[4,2,8] out)
+              for c:2
+                invoke depthwise_stage_pairs(&b[0], &x[0, 0, c*4], &p[4], 1, 2, 0, 8, 32, 4)
+                invoke depthwise_stage_pairs(&x[1, 0, c*4], &x[2, 0, c*4], &p[20], 1, 2, 8, 8, 32, 4)
+                invoke depthwise_stage_pairs(&x[3, 0, c*4], &b[0], &p[36], 1, 2, 8, 0, 32, 4)
+                invoke depthwise_map(&w[c*20], &p[0], &y[0, 0, c*4], 4, 2, 16, 8, 1, 3)
+        """)
+    )
+    call = Call("k", ("w", "b", "p", "x", "y"))
+    assert least_distance(kernel, call, "x", "y") > 0
+    assert may_be_in_place(kernel, call, "x", "y")
+    place = {"x": (0, 1), "y": (0, 2)}
+    assert replay(kernel, place, bytearray([1] * 64)) is None
+    assert replay(kernel, {"x": (4, 1), "y": (0, 2)}, bytearray([0] * 4 + [1] * 64)) is not None
+
+
 def test_what_is_read_at_unknown_places_stays_whole() -> None:
     kernel = KERNELS["looked_up"]
     assert least_distance(kernel, call_of(kernel), "x", "y") == 23
@@ -206,5 +253,8 @@ def test_random_affine_kernels(reads: list[tuple[int, int, int]], write: tuple[i
         places = {write[0] * i + write[1] * j + write[2] for i in range(4) for j in range(3)}
         return bytes(memory[start + at] for at in sorted(places))
 
-    for distance in range(max(least, -40), max(least, -40) + 5):
+    distances = list(range(max(least, -40), max(least, -40) + 5))
+    if may_be_in_place(kernel, call_of(kernel), "x", "y"):
+        distances.append(0)
+    for distance in distances:
         assert written(distance) == written(None)

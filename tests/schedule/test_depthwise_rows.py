@@ -12,6 +12,7 @@ from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.program import Storage
 from ccml.program.build import lower_graph
+from ccml.program.goal import Goal
 
 from tests.schedule.graphs import integer_conv_graph
 from tests.schedule.test_staged import M4, SAME, assert_exact, by_c, by_jit, by_objects, with_blocks
@@ -73,6 +74,12 @@ BYTES = {
     "no padding": depthwise(7, 6, 4, pad=(0, 0, 0, 0), rounded=True),
     "wide padding": depthwise(3, 3, 4, pad=(2, 2, 2, 2), rounded=True),
     "many groups, odd width": depthwise(5, 3, 36, rounded=True),
+    "two rows, one column": depthwise(2, 1, 8, rounded=True),
+    "rows behind the last ones that are needed": depthwise(6, 7, 8, pad=(0, 1, 0, 1), rounded=True),
+    "one column, no padding": depthwise(4, 3, 8, pad=(0, 0, 0, 0), rounded=True),
+    "large": depthwise(6, 34, 8, rounded=True),
+    "large, odd": depthwise(7, 33, 11, batch=2, zero_point=-128, rounded=True),
+    "large, multiplier 2": depthwise(5, 38, 8, multiplier=2, rounded=True),
     "stride 2": depthwise(8, 8, 8, stride=2, pad=(0, 0, 1, 1), rounded=True),
     "stride 2, odd": depthwise(7, 9, 5, stride=2, zero_point=-128, rounded=True),
     "stride 2, even, rows above": depthwise(6, 8, 8, stride=2, rounded=True),
@@ -154,6 +161,20 @@ def test_all_blocks_are_tried() -> None:
     sums, in_bytes = blocks(SUMS.values()), blocks(BYTES.values())
     assert sums | in_bytes == {name for name in BLOCKS if name.startswith("depthwise_")}
     assert sums & in_bytes <= {"depthwise_stage", "depthwise_fill", "depthwise_stage_row"}
+
+
+def test_a_small_map_takes_the_place_of_its_operand() -> None:
+    """Beside it are pairs of rows of four channels."""
+    program = lower_graph(BYTES["even"], M4)
+    assert program.plan.ram == 6 * 6 * 8 + (3 + 1) * (6 + 2) * 4 * 4
+    assert blocks([BYTES["even"]]) == {"depthwise_stage_pairs", "depthwise_map"}
+
+
+def test_layers_that_go_row_by_row_take_no_whole_maps() -> None:
+    by_rows = lower_graph(BYTES["even"], M4, Goal(max_ram=1 << 20, pools={"fast": None}))
+    assert {"depthwise_map"}.isdisjoint(
+        stmt.block for kernel in by_rows.kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)
+    )
 
 
 def test_scratch_is_four_rows_of_four_channels() -> None:
