@@ -14,7 +14,7 @@ from ..ir.types import DType
 from ..targets import Machine
 from . import spelling
 from .intrinsics import write_intrinsic
-from .writer import FunctionWriter
+from .writer import HIDDEN, FunctionWriter
 
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -205,12 +205,24 @@ class ExpressionWriter:
         if function is None:
             if row.recognized is None:
                 raise internal_error(f"LLVM has no {expr.function} of {type_.lanes} lanes for {self.architecture}")
+            if self.architecture in row.opaque:
+                expr = replace(expr, args=tuple(map(self._hidden, expr.args)))
+                self._made.append(expr)
             self._made.append(row.recognized(expr))
             return self.write(self._made[-1])
         if function.lanes is None and not function.rounds:
             function = replace(function, name=f"{function.name}.{self._suffix(type_)}")
         args, types = [self.write(arg) for arg in expr.args], [self.type_name(arg.type) for arg in expr.args]
         return write_intrinsic(self.out, function, name, type_.lanes, args, types)
+
+    def _hidden(self, expr: Expr) -> Expr:
+        """The same, without what LLVM could tell of it where it is a constant."""
+        if not isinstance(expr, loops.Const):
+            return expr
+        name = self.type_name(expr.type)
+        value = self.out.value(f"call {name} {HIDDEN}({name} {self.write(expr)})")
+        self.variables[value] = value
+        return loops.Var(value, expr.type)
 
     # ------------------------------------------------------------ conversion
 

@@ -47,7 +47,8 @@ class Instruction:
 
     ``expansion`` says a call in other operations, for machines without the instruction, and is ``None`` for types that
     are not expanded. ``intrinsics`` are LLVM's, by architecture (``Abi.architecture``); where there are none,
-    ``recognized`` is an expression that LLVM knows for the instruction. In C it is the function ``ccml_TYPE_NAME`` of
+    ``recognized`` is an expression that LLVM knows for the instruction; on ``opaque`` architectures only where it does
+    not know the operands' values, of which it would make something else. In C it is the function ``ccml_TYPE_NAME`` of
     ``c_header``, or where that is empty of the header for the type; without (``None``) C has the expansion.
     """
 
@@ -57,6 +58,7 @@ class Instruction:
     meaning: Callable[..., object]
     expansion: Callable[[Call], Expr | None] | None = None
     recognized: Callable[[Call], Expr] | None = None
+    opaque: frozenset[str] = frozenset()
     c_header: str | None = ""
     intrinsics: Mapping[str, tuple[Intrinsic, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     across: bool = False

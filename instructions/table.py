@@ -171,7 +171,7 @@ INSTRUCTIONS: dict[str, Instruction] = {
         Instruction(
             "mul_high", (DType.I32, DType.I32), DType.I32, meanings.mul_high,
             expansion=expansions.high_of_short_products, recognized=expansions.high_of_wide_product,
-            c_header="ccml_scale.h",
+            opaque=frozenset({"arm"}), c_header="ccml_scale.h",
         ),
         # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number
         Instruction("scale_round", _WORDS, DType.I32, meanings.scale_round, c_header="ccml_scale.h"),
