@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
-from math import prod
+from math import gcd, prod
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -155,6 +155,7 @@ class Remainder(Enum):
     SHORTER = "a last, shorter tile"
     OVERLAP = "the last tile begins earlier; what was finished before stays"
     SINGLE = "one by one"
+    JOINED = "those of several rows are tiles; what these leave goes one by one"
 
 
 Work = TypeVar("Work", bound=Results)
@@ -191,6 +192,8 @@ class Tiling(Generic[Work]):
     # ---- loops
 
     def emit(self) -> Block:
+        if self.remainder is Remainder.JOINED:
+            return self.work.over_groups((*self.prepare(), *self._rows_together()))
         shape = self.work.shape
         dense = self.work.y.dense or not self.neighbours
         nested = self.rows or len(shape) == 1 or shape[-1] % self.pixels == 0 or not dense
@@ -208,6 +211,40 @@ class Tiling(Generic[Work]):
         for var, extent in reversed(list(zip(outer, shape))):
             block = loop(var, extent, *block)
         return self.work.over_groups((*self.prepare(), *block))
+
+    def _rows_together(self) -> Block:
+        """As many rows at a time as leave whole tiles, and the rows that are left."""
+        *outer, rows, columns = self.work.shape
+        lead = [Var(self.work.names.fresh("o")) for _ in outer]
+        together = min(rows, self.pixels // gcd(columns % self.pixels, self.pixels))
+        step = Var(self.work.names.fresh("rows"))
+        whole, rest = divmod(rows, together)
+        block = loop(step, whole, *self._some_rows(lead, step * together, together))
+        if rest:
+            block += self._some_rows(lead, as_expr(whole * together), rest)
+        for var, extent in reversed(list(zip(lead, outer))):
+            block = loop(var, extent, *block)
+        return block
+
+    def _some_rows(self, lead: Sequence[Expr], first: Expr, rows: int) -> Block:
+        """``rows`` rows from one on: the whole tiles of each, then those of what is left of all."""
+        size, (row, n) = self.pixels, (Var(self.work.names.fresh(stem)) for stem in ("row", "tile"))
+        full, rest = divmod(self.work.shape[-1], size)
+
+        def in_row(slot: Expr) -> Sequence[Expr]:
+            return (*lead, first + row, n * size + slot)
+
+        def left(number: Expr) -> Position:
+            return lambda slot: (*lead, first + (number + slot) // rest, (number + slot) % rest + full * size)
+
+        self.in_rows = True
+        block = loop(row, rows, *loop(n, full, *self.tile(in_row, size, n * size, None)))
+        self.in_rows = False
+        tiles, alone = divmod(rows * rest, size)
+        end, single = Var(self.work.names.fresh("tile")), Var(self.work.names.fresh("rest"))
+        block += loop(end, tiles, *self.tile(left(end * size), size, as_expr(0), None))
+        begin = single + tiles * size
+        return (*block, *loop(single, alone, *self.tile(left(begin), 1, as_expr(0), None)))
 
     def _run(self, pixels: int, positions: Callable[[Expr], Position]) -> Block:
         """All tiles of a run of neighbours."""

@@ -70,7 +70,8 @@ def lower_contractions(works: Sequence[Contraction]) -> Block:
     for work in works:
         for each in (work, *work.together):
             each.settle()
-    rows = [*ROWS, *(_in_rows(row, remainder) for row in ROWS for remainder in (Remainder.SINGLE, Remainder.OVERLAP))]
+    remainders = (Remainder.SINGLE, Remainder.OVERLAP, Remainder.JOINED)
+    rows = [*ROWS, *(_in_rows(row, remainder) for row in ROWS for remainder in remainders)]
     ways = [(work, row) for work in works for row in rows if all(map(row.applies, (work, *work.together)))]
     unpacking = [(work, row) for work, row in ways if work.nibbles and row.packed]
     return lower_by_cheapest([(work, partial(_DspTiling, row=row)) for work, row in unpacking or ways])
@@ -141,7 +142,9 @@ class _Row:
     in_rows: bool = False
 
     def applies(self, work: Contraction) -> bool:
-        single = self.remainder is Remainder.SINGLE
+        single = self.remainder in (Remainder.SINGLE, Remainder.JOINED)
+        if self.remainder is Remainder.JOINED and work.ctx.cpu.in_rows:
+            return False
         if (self.in_rows and not self._is_cut(work)) or (single and not self.remainder_block):
             return False
         if self.packed:

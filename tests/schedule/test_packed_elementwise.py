@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.objects import emit_assembly
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
@@ -115,3 +117,14 @@ def test_tables_are_turned() -> None:
     assert isinstance(body, Graph) and [node.op for node in body.nodes] == ["bitcast", "lookup"]
     inputs, name = random_inputs(graph), graph.outputs[0].name
     np.testing.assert_array_equal(evaluate_graph(turned, inputs)[name], evaluate_graph(graph, inputs)[name])
+
+
+def test_upper_words_are_one_instruction_of_objects() -> None:
+    """Of products with a constant, too, which LLVM by itself takes for two products of 32 bits."""
+    x, r = (Value(name, TensorType(DType.I8, (4, 64))) for name in ("x", "r"))
+    builder = GraphBuilder(infer_types, NameSupply(["x", "r"]))
+    attrs: dict[str, AttrValue] = {"m": 126_626_152, "bias": -13, "shift": 1, "lo": -128, "hi": 127, "zero_point": 3}
+    y = builder.emit1("rescale_product", x, r, z1=5, z2=-5, to=DType.I8, y_scale=0.1, upper=True, **attrs)
+    graph = fuse(Graph("g", (x, r), (y,), tuple(builder.nodes)))
+    text = emit_assembly(lower_graph(graph, M4), M4)
+    assert re.search(r"\bsmm(ul|la)\b", text) and not re.search(r"\bumull\b|\bmla\b", text)

@@ -57,6 +57,11 @@ def matmul_graph(rows: tuple[int, ...], depth: int, columns: int) -> Graph:
 
 
 GRAPHS = {
+    "ends of four rows": integer_conv_graph((1, 9, 11, 8), (6, 3, 3, 8)),
+    "ends of four rows, threes, batch": integer_conv_graph((2, 8, 9, 8), (7, 3, 3, 8), residual=True),
+    "ends of two rows": integer_conv_graph((1, 6, 8, 4), (8, 3, 3, 4), ties=True),
+    "ends of few rows": integer_conv_graph((1, 4, 9, 8), (8, 3, 3, 8)),
+    "ends of lines": integer_conv_graph((5, 11, 8), (8, 3, 8), stride=(1,), pad=(0, 0)),
     "pointwise, odd rows of one pixel": integer_conv_graph((1, 9, 1, 4), (8, 1, 1, 4), stride=(2, 2)),
     "pointwise, odd pixels": integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64)),
     "pointwise, one channel left": integer_conv_graph((1, 4, 4, 8), (7, 1, 1, 8)),
@@ -193,3 +198,11 @@ def test_small_groups_are_gathered(name: str) -> None:
     assert 4 * prod(part.shape) <= graph.inputs[0].type.size
     called = {stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
     assert "line" in name or called & {"im2col_x4_rows", "im2col_x4_three"}
+
+
+def test_ends_of_rows_are_tiles() -> None:
+    """Of six pixels of a row two are left, of two rows one tile: rows are staged together, and no pixel is alone."""
+    (kernel,) = lower_graph(GRAPHS["ends of two rows"], M4).kernels
+    called = {stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
+    assert {"im2col_x4_three", "im2col_x4_pixel"} <= called
+    assert not any(name.startswith("gemm_packed_2x1") for name in called)
