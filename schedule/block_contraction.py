@@ -193,7 +193,8 @@ class Tiling(Generic[Work]):
 
     def emit(self) -> Block:
         if self.remainder is Remainder.JOINED:
-            return self.work.over_groups((*self.prepare(), *self._rows_together()))
+            block = self._rows_together()
+            return self.work.over_groups((*self.prepare(), *block))
         shape = self.work.shape
         dense = self.work.y.dense or not self.neighbours
         nested = self.rows or len(shape) == 1 or shape[-1] % self.pixels == 0 or not dense

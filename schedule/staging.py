@@ -13,7 +13,7 @@ from math import prod
 
 from ..blocks.dsp_gemm import STAGED_STEP
 from ..blocks.dsp_packed_gemm import PIXELS, STEP, TAPS
-from ..ir.build import store
+from ..ir.build import maximum, minimum, store
 from ..ir.loops import I8, Block, Buffer, Expr, If, Invoke, LoopKind, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
@@ -23,6 +23,8 @@ from .window import Row, Sink, Window, over_rows, tap_row, window_rows
 
 UNROLLED = 16
 """Bytes of a run that are stored without a loop."""
+EDGE = PIXELS + TAPS - 2
+"""Elements of a row that four neighbours at its end see."""
 COPIED = 4
 """Bytes of a run that are copied as words, from this number on."""
 
@@ -52,9 +54,14 @@ class Staging:
         self.groups = -(-window.size // 4)
         self.pixels = ctx.temporary("pixels", DType.I32, (self.groups, layout.words), align=8)
         self.column: Buffer | None = None
+        self.edge: Buffer | None = None
 
     def prepare(self) -> Block:
-        """What is done once, before any pixel: the bytes that fill the last groups of columns."""
+        """What is done once, before any pixel: the bytes that fill the last groups of columns, the borders of edges."""
+        if self.edge is not None:
+            k = Var(self.ctx.names.fresh("k"))
+            borders = (store(self.edge[at, k], I8(self.zero_point)) for at in (0, EDGE + 1))
+            return loop(k, self.window.depth, *borders)
         if self.column is None:
             return ()
         rest = [(n, at) for n in range(self.column.shape[0]) for at in range(self.window.size, 4 * self.groups)]
@@ -106,7 +113,25 @@ class Staging:
                 block = loop(slot, pixels, *sink.copy(number + tap, taps, (*where, start + slot * step + tap)))
             return loop(tap, window.kernel[-1], *block) if isinstance(tap, Var) else block
 
-        return neighbours(self.ctx, window, position(as_expr(0)), pixels, slot, sink, run)
+        edges = self._edge if self._in_threes and self._one_beyond else None
+        return neighbours(self.ctx, window, position(as_expr(0)), pixels, slot, sink, run, edges)
+
+    @property
+    def _one_beyond(self) -> bool:
+        """Whether of what four neighbours of a row see at most one element is beyond its ends."""
+        window, columns = self.window, self.window.extent[-1]
+        ends = window.pad[-1] == 1 and window.outputs[-1] == columns and columns % PIXELS == 0
+        return ends and columns >= 2 * PIXELS and window.depth == window.channels
+
+    def _edge(self, number: Expr, where: Sequence[Expr], start: Expr) -> Block:
+        """Three taps of four pixels of which one sees what is beyond an end of the row: on a copy between borders."""
+        if self.edge is None:
+            self.edge = self.ctx.temporary("edge", DType.I8, (EDGE + 2, self.window.depth), align=4)
+        depth, origin = self.window.depth, as_expr(0)
+        source = Pointer(self.x.buffer, self.x.at((*where, maximum(start, 0), origin)))
+        copy = Invoke("copy_bytes", (source, Pointer(self.edge, (as_expr(1), origin))), (EDGE * depth,))
+        pointers = (Pointer(self.edge, (minimum(start + 1, 1), origin)), self.slot(number * (depth // 4), origin))
+        return (copy, Invoke("im2col_x4_three", pointers, (depth // 4, depth, 1, 0)))
 
     def _all_rows(self, position: Sequence[Expr]) -> Block:
         """All rows of taps of all pixels, where none is at a border."""
@@ -164,10 +189,12 @@ class Staging:
 
 
 def neighbours(
-    ctx: KernelContext, window: Window, position: Sequence[Expr], pixels: int, slot: Var, sink: Sink, run: Row
-) -> Block:
+    ctx: KernelContext, window: Window, position: Sequence[Expr], pixels: int, slot: Var, sink: Sink, run: Row,
+    edge: Row | None = None,
+) -> Block:  # fmt: skip
     """What some pixels of a row see, of which the first is at ``position``: a row of taps by ``run`` for all of them
-    where none is at the border, else by ``sink`` for each ``slot``. There is no dilation along the row."""
+    where none is at the border, else by ``edge``, or by ``sink`` for each ``slot``. There is no dilation along the
+    row."""
     width, step = window.kernel[-1], window.stride[-1]
 
     def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
@@ -175,6 +202,8 @@ def neighbours(
         interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
         if interior is None:
             return block
+        if edge is not None:
+            return (If(interior, block, edge(number, where, start)),)
         each = loop(slot, pixels, *tap_row(ctx, window, number, where, start + slot * step, sink))
         return (If(interior, block, each),)
 
