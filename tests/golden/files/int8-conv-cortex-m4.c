@@ -65,20 +65,18 @@ static CCML_APART void model_conv_0(const int8_t *x, const int32_t * restrict w,
 
 /* conv 3x3, group 8; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
    conv_7 + relu_8 */
-static CCML_APART void model_conv_1(const int8_t *x, const int32_t * restrict w, int32_t * restrict columns, int8_t *y)
+static CCML_APART void model_conv_1(const int8_t * restrict border, const int8_t *x, const int32_t * restrict w, int32_t * restrict pairs, int8_t *y)
 {
-  for (ptrdiff_t row = 0; row < 3; ++row)
+  for (ptrdiff_t at = 0; at < 128; ++at)
   {
-    ccml_depthwise_stage(&x[ccml_index_max(row * 2 + -1, 0) * 48], &x[row * 2 * 48], &x[row * 2 * 48 + 48], &x[ccml_index_min(row * 2 + 2, 5) * 48], &columns[0], 2, 6, 8, 1, 1, -128);
-    if (row * 2 + -1 < 0)
-    {
-      ccml_depthwise_fill(&columns[0], 16, 0, -128);
-    }
-    if (row * 2 + 2 >= 6)
-    {
-      ccml_depthwise_fill(&columns[1], 16, 1, -128);
-    }
-    ccml_depthwise_bytes_two_rows(&w[0], &columns[0], &y[row * 2 * 48], &y[row * 2 * 48 + 48], 2, 6, 8, 1, -128);
+    pairs[at] = -8323200;
+  }
+  for (ptrdiff_t chunk = 0; chunk < 2; ++chunk)
+  {
+    ccml_depthwise_stage_pairs(&border[0], &x[chunk * 4], &pairs[4], 1, 6, 0, 8, 96, 8);
+    ccml_depthwise_stage_pairs(&x[chunk * 4 + 48], &x[chunk * 4 + 96], &pairs[36], 2, 6, 8, 8, 96, 8);
+    ccml_depthwise_stage_pairs(&x[chunk * 4 + 240], &border[0], &pairs[100], 1, 6, 8, 0, 96, 8);
+    ccml_depthwise_map(&w[chunk * 4 * 5], &pairs[0], &y[chunk * 4], 6, 6, 48, 8, 1, -128);
   }
 }
 
@@ -130,16 +128,16 @@ int model_run(void *arena, const int8_t *x, int8_t *quantize_3)
   unsigned char * const memory = arena;
   /* layer 0: transpose: i8[1,4,12,12] -> i8[1,12,12,4]
      conv_2 */
-  model_transpose_0(x, (int8_t *)(void *)(memory + 52));
+  model_transpose_0(x, (int8_t *)(void *)(memory + 4));
   /* layer 1: conv 3x3, stride 2x2; requantize: i8[1,12,12,4] -> i8[1,6,6,8]
      conv_2 + relu_3 */
-  model_conv_0((int8_t *)(void *)(memory + 52), model_w_0, (int32_t *)(void *)(memory + 632), (int8_t *)(void *)(memory + 48));
+  model_conv_0((int8_t *)(void *)(memory + 4), model_w_0, (int32_t *)(void *)(memory + 584), (int8_t *)(void *)memory);
   /* layer 2: conv 3x3, group 8; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
      conv_7 + relu_8 */
-  model_conv_1((int8_t *)(void *)(memory + 48), model_w_1, (int32_t *)(void *)(memory + 336), (int8_t *)(void *)memory);
+  model_conv_1(model_w_1, (int8_t *)(void *)memory, model_w_2, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
   /* layer 3: conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
      conv_12 + relu_13 */
-  model_conv_2((int8_t *)(void *)memory, model_w_2, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
+  model_conv_2((int8_t *)(void *)memory, model_w_3, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
   /* layer 4: reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
      reduce_16 */
   model_reduce_0((int8_t *)(void *)memory, quantize_3);
