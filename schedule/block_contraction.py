@@ -232,7 +232,7 @@ class Tiling(Generic[Work]):
         size, (row, n) = self.pixels, (Var(self.work.names.fresh(stem)) for stem in ("row", "tile"))
         full, rest = divmod(self.work.shape[-1], size)
 
-        def in_row(slot: Expr) -> Sequence[Expr]:
+        def in_row(slot: Expr) -> tuple[Expr, ...]:
             return (*lead, first + row, n * size + slot)
 
         def left(number: Expr) -> Position:

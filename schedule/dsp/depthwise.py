@@ -23,6 +23,7 @@ from ...ops.attributes import ints
 from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import start
+from ..cycles import predicted_cycles
 from ..kernel import KernelContext
 from .depthwise_base import (
     DepthwiseBlocks,
@@ -60,7 +61,14 @@ def lower_dsp_depthwise(ctx: KernelContext) -> Block:
         return lower_line(layer, numbers)
     if not is_plain_window(layer.node, KERNEL) or layer.stride != (1, 1):
         return WindowDepthwise(layer, numbers).emit()
-    return (MapDepthwise if is_map(layer, numbers) else ColumnDepthwise)(layer, numbers).emit()
+    if not is_map(layer, numbers):
+        return ColumnDepthwise(layer, numbers).emit()
+
+    def cycles(way: type[MapDepthwise] | type[ColumnDepthwise]) -> float:
+        trial = DepthwiseLayer(ctx.trial(), layer.order)
+        return predicted_cycles(way(trial, numbers).emit(), ctx.cpu)
+
+    return min((MapDepthwise, ColumnDepthwise), key=cycles)(layer, numbers).emit()
 
 
 class ColumnDepthwise(DepthwiseBlocks):

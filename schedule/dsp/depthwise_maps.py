@@ -28,7 +28,6 @@ from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..block_depthwise import DepthwiseLayer
 from ..byte_operands import start
-from ..cycles import predicted_cycles
 from .depthwise_base import DepthwiseBlocks, Numbers, Place, bytes_stream
 
 MOST_STAGED = 2048
@@ -62,12 +61,6 @@ class MapDepthwise(DepthwiseBlocks):
 
     def step(self, place: Place) -> Block:
         return (*self._stage(place), *self.each_phase(place, self._multiply))
-
-    def cycles(self) -> float:
-        """What the blocks of a layer take."""
-        zero = as_expr(0)
-        each = self.step(Place(zero, zero, zero, zero, zero))
-        return self.chunks * predicted_cycles(each, self.ctx.cpu)
 
     def _multiply(self, place: Place) -> Block:
         layer = self.layer
