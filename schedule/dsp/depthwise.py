@@ -64,11 +64,13 @@ def lower_dsp_depthwise(ctx: KernelContext) -> Block:
     if not is_map(layer, numbers):
         return ColumnDepthwise(layer, numbers).emit()
 
+    ways: tuple[type[MapDepthwise] | type[ColumnDepthwise], ...] = (MapDepthwise, ColumnDepthwise)
+
     def cycles(way: type[MapDepthwise] | type[ColumnDepthwise]) -> float:
         trial = DepthwiseLayer(ctx.trial(), layer.order)
         return predicted_cycles(way(trial, numbers).emit(), ctx.cpu)
 
-    return min((MapDepthwise, ColumnDepthwise), key=cycles)(layer, numbers).emit()
+    return min(ways, key=cycles)(layer, numbers).emit()
 
 
 class ColumnDepthwise(DepthwiseBlocks):
