@@ -35,14 +35,12 @@ def _stage_pairs(
     return Kernel("stage_pairs", (*x, y), loop(pair, pairs, *loop(column, columns, *loop(lane, LANES, body))))
 
 
-def _map(
-    rows: Number, columns: Number, row: Number, step: Number, apart: Number, zero_point: Number
-) -> Kernel:
-    """At least two ``rows`` of outputs, which are ``row`` bytes apart, pixels ``step`` bytes and channels ``apart``."""
+def _map(rows: Number, columns: Number, row: Number, step: Number, zero_point: Number) -> Kernel:
+    """At least two ``rows`` of outputs, which are ``row`` bytes apart, pixels ``step`` bytes."""
     width = columns + (KERNEL - 1)
     w = param("w", DType.I32, LANES * CHANNEL, Access.READ, 4)
     x = param("x", DType.I32, ((rows + 1) // 2 + 1) * width * LANES, Access.READ, 4)
-    y = param("y", DType.I8, (rows - 1) * row + (columns - 1) * step + (LANES - 1) * apart + 1, Access.WRITE)
+    y = param("y", DType.I8, (rows - 1) * row + (columns - 1) * step + LANES, Access.WRITE)
     lane, column, pair = Var("lane"), Var("column"), Var("pair")
     first = lane * CHANNEL
     lets, weights = weights_of_channel(w, first)
@@ -65,7 +63,7 @@ def _map(
 
     def stored(let: Stmt, at: Expr | Number) -> Block:
         assert isinstance(let, Let)
-        place = y[at * row + column * step + lane * apart]
+        place = y[at * row + column * step + lane]
         return (let, store(place, requantized_rounded(let.var, factor, zero_point)))
 
     both = loop(pair, rows // 2, *stored(upper(pair), pair * 2), *stored(lower(pair), pair * 2 + 1))
@@ -86,8 +84,8 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(dsp=lambda pairs, columns, *_: 48 + pairs * (10 + 20 * columns)), in_parts=True,
     ),
     BlockInstruction(
-        "depthwise_map", ("rows", "columns", "row", "step", "apart", "zero_point"), _map, DSP_FPU,
-        ((5, 5, 40, 8, 1, -3), (2, 2, 8, 4, 1, 5), (4, 3, 36, 12, 2, 0), (3, 4, 40, 9, 1, 100)),
+        "depthwise_map", ("rows", "columns", "row", "step", "zero_point"), _map, DSP_FPU,
+        ((5, 5, 40, 8, -3), (2, 2, 8, 4, 5), (4, 3, 36, 12, 0), (3, 4, 40, 9, 100)),
         cycles=Cycles(dsp=_map_cycles), in_parts=True,
     ),
 )

@@ -23,20 +23,19 @@
    r2 and r3, the end of x in r12. In s0 the bytes of a pair of rows, s1 the bias, s2 to s4 (w0, w1) and s5 to s7
    (w1, w2) of the columns, s8 the factor, s9 the zero point, s10 the distance of pixels, s11 that of two rows, s12 and
    s13 x and y of the columns, s14 the columns left. On the stack: the stream, x and y of the channel, rows; behind the
-   registers columns, distance of rows, channels left, distance of channels, bytes of the pairs above whole pairs of
-   rows of outputs. An odd last row is the upper one of two at the same place. */
+   registers columns, distance of rows, channels left, bytes of the pairs above whole pairs of rows of outputs. An odd
+   last row is the upper one of two at the same place. */
 #define CCML_BLOCK_DEPTHWISE_MAP 1
 CCML_NAKED ccml_depthwise_map(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t rows CCML_UNUSED,
-    int32_t columns CCML_UNUSED, int32_t row CCML_UNUSED, int32_t step CCML_UNUSED, int32_t apart CCML_UNUSED,
-    int32_t zero_point CCML_UNUSED)
+    int32_t columns CCML_UNUSED, int32_t row CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r0-r11, lr}\n"
         "ldrd r4, r5, [sp, #52]\n"
         "ldr r6, [sp, #60]\n"
-        "ldr r7, [sp, #68]\n"
+        "ldr r7, [sp, #64]\n"
         "vmov s9, s10, r7, r6\n"
         "lsls r5, r5, #1\n"
         "vmov s11, r5\n"
@@ -45,7 +44,7 @@ CCML_NAKED ccml_depthwise_map(
         "vmov s0, r4\n"
         "lsrs r3, r3, #1\n"
         "muls r4, r3, r4\n"
-        "str r4, [sp, #68]\n"
+        "str r4, [sp, #64]\n"
         "movs r4, #4\n"
         "1:\n"
         "str r4, [sp, #60]\n"
@@ -71,7 +70,7 @@ CCML_NAKED ccml_depthwise_map(
         "ldr r8, [r1]\n"
         "ldr r9, [r1, #16]\n"
         "ldr r10, [r1, #32]\n"
-        "ldr r12, [sp, #68]\n"
+        "ldr r12, [sp, #64]\n"
         "ldr r3, [sp, #56]\n"
         "add r12, r12, r1\n"
         "add r3, r3, r2\n"
@@ -161,9 +160,9 @@ CCML_NAKED ccml_depthwise_map(
         "subs r4, r4, #2\n"
         "bgt.w 2b\n"
         "ldrd r1, r2, [sp, #4]\n"
-        "ldrd r4, r0, [sp, #60]\n"
+        "ldr r4, [sp, #60]\n"
         "adds r1, r1, #4\n"
-        "adds r2, r2, r0\n"
+        "adds r2, r2, #1\n"
         "strd r1, r2, [sp, #4]\n"
         "subs r4, r4, #1\n"
         "bne.w 1b\n"

@@ -155,7 +155,7 @@ class Remainder(Enum):
     SHORTER = "a last, shorter tile"
     OVERLAP = "the last tile begins earlier; what was finished before stays"
     SINGLE = "one by one"
-    JOINED = "those of several rows are tiles; what these leave goes one by one"
+    JOINED = "those of several rows are tiles"
 
 
 Work = TypeVar("Work", bound=Results)
@@ -214,15 +214,11 @@ class Tiling(Generic[Work]):
         return self.work.over_groups((*self.prepare(), *block))
 
     def _rows_together(self) -> Block:
-        """As many rows at a time as leave whole tiles, and the rows that are left."""
+        """As many rows at a time as leave whole tiles."""
         *outer, rows, columns = self.work.shape
-        lead = [Var(self.work.names.fresh("o")) for _ in outer]
-        together = min(rows, self.pixels // gcd(columns % self.pixels, self.pixels))
-        step = Var(self.work.names.fresh("rows"))
-        whole, rest = divmod(rows, together)
-        block = loop(step, whole, *self._some_rows(lead, step * together, together))
-        if rest:
-            block += self._some_rows(lead, as_expr(whole * together), rest)
+        lead, step = [Var(self.work.names.fresh("o")) for _ in outer], Var(self.work.names.fresh("rows"))
+        together = rows_of_whole_tiles(columns, self.pixels)
+        block = loop(step, rows // together, *self._some_rows(lead, step * together, together))
         for var, extent in reversed(list(zip(lead, outer))):
             block = loop(var, extent, *block)
         return block
@@ -241,11 +237,8 @@ class Tiling(Generic[Work]):
         self.in_rows = True
         block = loop(row, rows, *loop(n, full, *self.tile(in_row, size, n * size, None)))
         self.in_rows = False
-        tiles, alone = divmod(rows * rest, size)
-        end, single = Var(self.work.names.fresh("tile")), Var(self.work.names.fresh("rest"))
-        block += loop(end, tiles, *self.tile(left(end * size), size, as_expr(0), None))
-        begin = single + tiles * size
-        return (*block, *loop(single, alone, *self.tile(left(begin), 1, as_expr(0), None)))
+        end = Var(self.work.names.fresh("end"))
+        return (*block, *loop(end, rows * rest // size, *self.tile(left(end * size), size, as_expr(0), None)))
 
     def _run(self, pixels: int, positions: Callable[[Expr], Position]) -> Block:
         """All tiles of a run of neighbours."""
@@ -265,6 +258,11 @@ class Tiling(Generic[Work]):
             left = Var(self.work.names.fresh("rest"))
             return (*block, *loop(left, rest, *tile(left + full * size, 1)))
         return (*block, *tile(as_expr(full * size), rest))
+
+
+def rows_of_whole_tiles(columns: int, pixels: int) -> int:
+    """How many rows, of what is left of whose columns by tiles of ``pixels``, fill tiles."""
+    return pixels // gcd(columns, pixels)
 
 
 def lower_by_cheapest(ways: Sequence[tuple[Work, Callable[[Work], Tiling[Work]]]]) -> Block:

@@ -30,7 +30,15 @@ from ...blocks.dsp_packed_gemm import (
 from ...blocks.nibbles import PACKED_HALFWORDS
 from ...blocks.tiles import Stream
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
-from ..block_contraction import Contraction, Remainder, Tiling, lower_by_cheapest, merges, rows_of
+from ..block_contraction import (
+    Contraction,
+    Remainder,
+    Tiling,
+    lower_by_cheapest,
+    merges,
+    rows_of,
+    rows_of_whole_tiles,
+)
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
 from ..contraction_results import Position
@@ -142,8 +150,8 @@ class _Row:
     in_rows: bool = False
 
     def applies(self, work: Contraction) -> bool:
-        single = self.remainder in (Remainder.SINGLE, Remainder.JOINED)
-        if self.remainder is Remainder.JOINED and work.ctx.cpu.in_rows:
+        single = self.remainder is Remainder.SINGLE
+        if self.remainder is Remainder.JOINED and not self._joins_rows(work):
             return False
         if (self.in_rows and not self._is_cut(work)) or (single and not self.remainder_block):
             return False
@@ -161,6 +169,12 @@ class _Row:
         tiles of a row would be slower than is predicted."""
         cut = len(work.shape) > 1 and work.shape[-1] > self.pixels > 1 and work.shape[-1] % self.pixels != 0
         return cut and bool(work.window.kernel) and work.window.within
+
+    def _joins_rows(self, work: Contraction) -> bool:
+        """Whether what rows leave over is whole tiles, and layers need not go row by row."""
+        if work.ctx.cpu.in_rows or len(work.shape) < 2:
+            return False
+        return work.shape[-2] % rows_of_whole_tiles(work.shape[-1], self.pixels) == 0
 
     def run(self, work: Contraction) -> int:
         """Pixels of a run: of a row, or all where rows do not divide."""

@@ -36,10 +36,11 @@ MOST_STAGED = 2048
 
 def is_map(layer: DepthwiseLayer, numbers: Numbers) -> bool:
     """Whether all rows of a 3x3 layer with steps of one are computed channel by channel: requantized by factors alone,
-    small, and not to go row by row."""
-    cpu = layer.ctx.cpu
+    small, and not to go row by row. Groups of channels that overlapped could not take the place of their operand."""
+    fours = layer.multiplier == 1 and layer.channels % LANES == 0
     staged = _pairs(layer) * layer.columns * LANES * DType.I32.size
-    return numbers.factors is not None and not cpu.in_rows and layer.out[0] > 1 and staged <= MOST_STAGED
+    small = layer.out[0] > 1 and staged <= MOST_STAGED
+    return numbers.factors is not None and fours and small and not layer.ctx.cpu.in_rows
 
 
 def _pairs(layer: DepthwiseLayer) -> int:
@@ -60,14 +61,10 @@ class MapDepthwise(DepthwiseBlocks):
         self.unpack += loop(at, self.staged.shape[0], store(self.staged[at], both(layer.zero)))
 
     def step(self, place: Place) -> Block:
-        return (*self._stage(place), *self.each_phase(place, self._multiply))
-
-    def _multiply(self, place: Place) -> Block:
-        layer = self.layer
-        w = start(self.weights, (place.phase * layer.inputs + place.channel) * self.channel_words)
-        row = prod(layer.y.buffer.shape[2:])
-        scalars = (*layer.out, row, layer.channels, layer.multiplier, self.zero_point)
-        return (Invoke("depthwise_map", (w, start(self.staged), self.pixel(place, as_expr(0), 0)), scalars),)
+        layer, w = self.layer, start(self.weights, place.channel * self.channel_words)
+        scalars = (*layer.out, prod(layer.y.buffer.shape[2:]), layer.channels, self.zero_point)
+        multiply = Invoke("depthwise_map", (w, start(self.staged), self.pixel(place, as_expr(0), 0)), scalars)
+        return (*self._stage(place), multiply)
 
     def _runs(self) -> Iterator[tuple[int, int, tuple[bool, bool]]]:
         """Pairs of rows of which the same ones are inside the input: the first, how many, and which."""

@@ -201,7 +201,7 @@ def test_blocks_that_touch_parts_are_in_place() -> None:
                 invoke depthwise_stage_pairs(&b[0], &x[0, 0, c*4], &p[4], 1, 2, 0, 8, 32, 4)
                 invoke depthwise_stage_pairs(&x[1, 0, c*4], &x[2, 0, c*4], &p[20], 1, 2, 8, 8, 32, 4)
                 invoke depthwise_stage_pairs(&x[3, 0, c*4], &b[0], &p[36], 1, 2, 8, 0, 32, 4)
-                invoke depthwise_map(&w[c*20], &p[0], &y[0, 0, c*4], 4, 2, 16, 8, 1, 3)
+                invoke depthwise_map(&w[c*20], &p[0], &y[0, 0, c*4], 4, 2, 16, 8, 3)
         """)
     )
     call = Call("k", ("w", "b", "p", "x", "y"))

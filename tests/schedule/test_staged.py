@@ -57,11 +57,13 @@ def matmul_graph(rows: tuple[int, ...], depth: int, columns: int) -> Graph:
 
 
 GRAPHS = {
-    "ends of four rows": integer_conv_graph((1, 9, 11, 8), (6, 3, 3, 8)),
-    "ends of four rows, threes, batch": integer_conv_graph((2, 8, 9, 8), (7, 3, 3, 8), residual=True),
+    "ends of four rows": integer_conv_graph((1, 10, 11, 8), (6, 3, 3, 8)),
+    "ends of four rows, threes, batch": integer_conv_graph((2, 6, 9, 8), (7, 3, 3, 8), residual=True),
+    "ends of four rows, channels beside fours": integer_conv_graph((1, 6, 7, 7), (8, 3, 3, 7)),
+    "ends of too many rows": integer_conv_graph((1, 9, 11, 8), (6, 3, 3, 8)),
     "ends of two rows": integer_conv_graph((1, 6, 8, 4), (8, 3, 3, 4), ties=True),
     "ends of few rows": integer_conv_graph((1, 4, 9, 8), (8, 3, 3, 8)),
-    "ends of lines": integer_conv_graph((5, 11, 8), (8, 3, 8), stride=(1,), pad=(0, 0)),
+    "ends of lines": integer_conv_graph((4, 11, 8), (8, 3, 8), stride=(1,), pad=(0, 0)),
     "pointwise, odd rows of one pixel": integer_conv_graph((1, 9, 1, 4), (8, 1, 1, 4), stride=(2, 2)),
     "pointwise, odd pixels": integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64)),
     "pointwise, one channel left": integer_conv_graph((1, 4, 4, 8), (7, 1, 1, 8)),
