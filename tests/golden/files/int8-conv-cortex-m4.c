@@ -76,7 +76,7 @@ static CCML_APART void model_conv_1(const int8_t * restrict border, const int8_t
     ccml_depthwise_stage_pairs(&border[0], &x[chunk * 4], &pairs[4], 1, 6, 0, 8, 96, 8);
     ccml_depthwise_stage_pairs(&x[chunk * 4 + 48], &x[chunk * 4 + 96], &pairs[36], 2, 6, 8, 8, 96, 8);
     ccml_depthwise_stage_pairs(&x[chunk * 4 + 240], &border[0], &pairs[100], 1, 6, 8, 0, 96, 8);
-    ccml_depthwise_map(&w[chunk * 4 * 5], &pairs[0], &y[chunk * 4], 6, 6, 48, 8, 1, -128);
+    ccml_depthwise_map(&w[chunk * 4 * 5], &pairs[0], &y[chunk * 4], 6, 6, 48, 8, -128);
   }
 }
 
