@@ -29,21 +29,26 @@ class Named(click.ParamType):
 
 
 class NameValue(Named):
-    """The value is an extent, a positive integer, or a range of extents, ``1..8``, ``0..8`` or ``..8``."""
+    """The value is an extent, a positive integer, or a range of extents, ``1..8``, ``0..8``, ``..8`` or ``32*1..7``,
+    the multiples of 32 from 32 to 224."""
 
     name = "name=value"
     example = " with a positive integer, such as batch=1 or batch=1..8"
 
     def parse(self, text: str) -> Any:
+        factor, times, text = text.rpartition("*")
         least, dots, most = text.rpartition("..")
-        numbers = [least or "1", most] if dots else [most]
+        numbers = [factor if times else "1", least or "1", most] if dots else [most]
         if not all(part.isdecimal() for part in numbers) or int(most) < 1:
+            return None
+        if times and (not dots or int(factor) < 1):
             return None
         if not dots:
             return int(most)
         from ..driver import Range
 
-        return Range(*map(int, numbers))
+        step, low, high = map(int, numbers)
+        return Range(step * low, step * high, step)
 
 
 class InputLength(Named):

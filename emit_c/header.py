@@ -412,6 +412,8 @@ def _extents(program: Program, symbols: Symbols, item: Interface, stem: str) -> 
         yield f"#define {stem}_DIM{axis}_MIN {extent.least}"
         holder = _argument(program, symbols, extent)
         yield f"#define {stem}_DIM{axis}_MAX {extent.bound} /* {holder} holds the extent */"
+        if extent.step > 1:
+            yield f"#define {stem}_DIM{axis}_STEP {extent.step} /* extents are multiples of it */"
 
 
 def _argument(program: Program, symbols: Symbols, extent: Extent) -> str:

@@ -162,7 +162,11 @@ def checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
             value = c_ast.ArrayRef(tree.name(argument), tree.integer(0))
             low = tree.binary("<", value, tree.integer(extent.least))
             high = tree.binary(">", value, tree.integer(extent.bound))
-            yield _refuse(tree.binary("||", low, high), f"{symbols.macro}_ERROR_EXTENT")
+            outside = tree.binary("||", low, high)
+            if extent.step > 1:
+                rest = tree.binary("%", value, tree.integer(extent.step))
+                outside = tree.binary("||", outside, tree.binary("!=", rest, tree.integer(0)))
+            yield _refuse(outside, f"{symbols.macro}_ERROR_EXTENT")
 
 
 def _refuse_misaligned(symbols: Symbols, argument: str, align: str) -> c_ast.Node:

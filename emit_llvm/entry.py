@@ -449,6 +449,9 @@ class EntryWriter:
                 given = self._element(out, buffers[extent.value])
                 self._return_if(out, out.value(f"icmp slt i64 {given}, {extent.least}"), EXTENT_OUT_OF_RANGE)
                 self._return_if(out, out.value(f"icmp sgt i64 {given}, {extent.bound}"), EXTENT_OUT_OF_RANGE)
+                if extent.step > 1:
+                    rest = out.value(f"srem i64 {given}, {extent.step}")
+                    self._return_if(out, out.value(f"icmp ne i64 {rest}, 0"), EXTENT_OUT_OF_RANGE)
 
     def _check_head(self, out: FunctionWriter) -> None:
         """The words at the head of the file of weights; all of it is looked at by ``check_weights`` alone."""

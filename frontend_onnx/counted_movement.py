@@ -16,7 +16,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from .context import NodeContext
 from .counts import Polynomial
-from .joined_extents import repitched
+from .joined_extents import outermost_in_runs, repitched
 from .places import inside_of
 
 ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
@@ -187,7 +187,10 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
     except CcmlError as problem:
         if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE:
             raise
-    return ctx.with_extents(repitched(replace(ctx, over_bounds=True).emit, x, ctx.extents(x), shape, extents), extents)
+    whole = replace(ctx, over_bounds=True)
+    if outermost_in_runs(x.shape, ctx.extents(x), shape, extents):
+        return ctx.with_extents(whole.emit("reshape", x, shape=shape), extents)
+    return ctx.with_extents(repitched(whole.emit, x, ctx.extents(x), shape, extents), extents)
 
 
 def _completed(

@@ -20,6 +20,7 @@ from ..ir.graph import Value
 
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
+    from .probe import Argument
 
 Monomial = tuple[int, ...]
 """Numbers of atoms, in order; the empty one is 1."""
@@ -142,6 +143,19 @@ class Counts:
             return found
         self._atoms.append(_Atom(value, least, most, probed))
         made = Polynomial.of({(len(self._atoms) - 1,): 1})
+        self._known[value.name] = made
+        self._hold(made, value)
+        return made
+
+    def argument(self, argument: Argument, most: int) -> Polynomial:
+        """That of an argument, which is at most ``most``. A multiple of a number is that number times an atom, so that
+        parts of it are found to be whole: ``(32 * u - 1) // 2 + 1`` is ``16 * u``."""
+        value, step = argument.value, argument.range.step
+        if step == 1:
+            return self.atom(value, most, argument.range.least, argument.probed)
+        unit = self._emit("div", value, self._constant(step, value.name), value.name)
+        atom = self.atom(unit, most // step, argument.range.least // step, argument.probed // step)
+        made = atom * Polynomial.constant(step)
         self._known[value.name] = made
         self._hold(made, value)
         return made

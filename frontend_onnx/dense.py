@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..ir.extents import Extent
 from ..ir.graph import Value
+from .dims import Range
 from .folding import FoldingBuilder
 from .probe import Argument
 
@@ -58,10 +59,10 @@ def dense_outputs(
     dims: dict[str, list[tuple[str, int]]] = {}
     bounds: dict[str, int] = {}
     names: dict[tuple[str, int], str] = {}
-    least: dict[str, int] = {}
+    ranges: dict[str, Range] = {}
     for each in ranged:
         name, bound = each.argument.value.name, each.argument.range.most
-        names[name, bound], least[name], bounds[name], dims[name] = name, each.argument.range.least, bound, [*each.dims]
+        names[name, bound], ranges[name], bounds[name], dims[name] = name, each.argument.range, bound, [*each.dims]
     for target, value in outputs:
         results.append((target, value if target in kept else _packed(builder, target, value)))
         for axis, count in sorted(builder.extents.get(value.name, {}).items()):
@@ -71,7 +72,10 @@ def dense_outputs(
                 counts.append((names[key], count))
             dims.setdefault(names[key], []).append((target, axis))
             bounds[names[key]] = value.shape[axis]
-    extents = [Extent(name, tuple(found), bounds[name], least.get(name, 0)) for name, found in dims.items()]
+    extents = []
+    for name, found in dims.items():
+        range_ = ranges.get(name, Range(0, bounds[name]))
+        extents.append(Extent(name, tuple(found), bounds[name], range_.least, range_.step))
     return [*results, *counts], extents
 
 

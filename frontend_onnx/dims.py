@@ -17,16 +17,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Range:
-    """Extents that a symbolic dimension may have in a run: ``least`` (at least 0) to ``most`` (at least 1).
+    """Extents that a symbolic dimension may have in a run: ``least`` (at least 0) to ``most`` (at least 1), multiples
+    of ``step`` (both are such).
 
     The model is compiled once; each run is told the extent (docs/dynamic-shapes.md).
     """
 
     least: int
     most: int
+    step: int = 1
 
     def __str__(self) -> str:
-        return f"{self.least}..{self.most}"
+        if self.step < 2:
+            return f"{self.least}..{self.most}"
+        return f"{self.step}*{self.least // self.step}..{self.most // self.step}"
 
 
 Dims = Mapping[str, int | Range]
@@ -81,8 +85,12 @@ def named_dimensions(value: onnx.ValueInfoProto) -> dict[str, list[int]]:
 
 
 def check_ranges(ranges: Mapping[str, Range], taken: Container[str]) -> None:
-    """Raises ``BAD_OPTION`` for a range without extents, or one whose name an input has."""
+    """Raises ``BAD_OPTION`` for a range without extents, one whose ends are no multiples of its step, or one whose name
+    an input has."""
     for name, extents in ranges.items():
+        if extents.step < 1 or extents.least % extents.step or extents.most % extents.step:
+            reason = f"dimension {name}: {extents.least} and {extents.most} are no multiples of {extents.step}"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason)
         if not 0 <= extents.least <= extents.most or not extents.most:
             raise CcmlError(ErrorCode.BAD_OPTION, f"dimension {name} cannot be {extents}")
         if name in taken:

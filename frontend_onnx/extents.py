@@ -54,9 +54,9 @@ class Site:
         assert value is not None
         return value
 
-    def refuse(self, axis: int, why: str) -> CcmlError:
+    def refuse(self, axis: int, why: str, way_out: str = "or end the model before this node") -> CcmlError:
         reason = f"{self.op} {why} dimension {axis}, whose extent is only known in a run"
-        hint = "fix the dimension with --dim or --shape, or end the model before this node"
+        hint = f"fix the dimension with --dim or --shape, {way_out}"
         return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=self.loc, hint=hint)
 
     def constant_over(self, position: int, axes: Sequence[int], why: str) -> None:
@@ -78,7 +78,8 @@ class Site:
             if self.builder.compares:  # with constants, of which the first import knows no extents
                 known.pop(None, None)
             if len(known) > 1:
-                raise self.refuse(axis, "combines tensors of different extents along")
+                way_out = "or say of what its extents are multiples, such as --dim h=32*1..7"
+                raise self.refuse(axis, "combines tensors of different extents along", way_out)
         return next(iter(known.values()), None)
 
     def emit(self, op: str, *operands: Value, **attrs: AttrValue) -> Value:

@@ -88,9 +88,6 @@ class FoldingBuilder(GraphBuilder):
         """Of the values that have dimensions whose extent is only known in a run."""
         self.counts = Counts(self)
         self.numbers = ShapeNumbers(self, self.counts)
-        for argument in arguments:
-            most = argument.range.most if probe is not None else argument.probed
-            self.counts.atom(argument.value, most, argument.range.least, argument.probed)
         self.most: Mapping[str, int] = {}
         """How many elements a Range and how many rows a Loop have at most, by the name of the result in the model."""
         self.doubts: dict[str, tuple[Doubt, tuple[int, ...]]] = {}
@@ -106,6 +103,9 @@ class FoldingBuilder(GraphBuilder):
         """The node of a value, also under names that it had before."""
         self.formals: dict[str, tuple[str, ...]] = {}
         """Of the values in a loop's body that stand for others: the names of what they depend on around it."""
+        for argument in arguments:
+            most = argument.range.most if probe is not None else argument.probed
+            self.counts.argument(argument, most)
 
     def constant(self, array: np.ndarray, stem: str = "const") -> Value:
         """A constant, of strings as well. Raises ``UNSUPPORTED_FEATURE`` where all constants together take too much

@@ -92,10 +92,11 @@ def import_model(
 
 
 def _not_every_extent(problem: CcmlError, arguments: Sequence[Argument]) -> CcmlError:
-    """The error for a model that is valid at the bounds of its ranges only, as one that takes multiples of 32 is."""
+    """The error for a model that is valid at the bounds of its ranges only, such as one that takes multiples of 32."""
     tried = ", ".join(f"{argument.value.name} = {argument.probed}" for argument in arguments)
     reason = f"{problem.reason}: the model does not take every extent of its ranges ({tried})"
-    hint = "fix the dimension with --dim NAME=N, once for each extent that is needed, or export with a border up to it"
+    name = arguments[0].value.name
+    hint = f"if it takes multiples of a number, say which: --dim {name}=32*1..7 is 32, 64 ... 224; or fix the dimension"
     return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=problem.loc, hint=hint)
 
 

@@ -4,7 +4,7 @@ become others where an operand has extents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -215,6 +215,16 @@ def split_extents(
         for axis, each in zip(inner, ways[0]):
             found[axis] = each
     return found
+
+
+def outermost_in_runs(one: Sequence[int], own: Container[int], two: Sequence[int], other: Container[int]) -> bool:
+    """Whether elements keep their places where a tensor of the bounds ``one`` takes those of ``two``: of dimensions
+    that are split or merged none has an extent (``own``, ``other``) but the outermost, so that what is within it comes
+    first."""
+    runs = list(_runs(one, two))
+    return bool(runs) and all(
+        axis not in extents for run in runs for axes, extents in zip(run, (own, other)) for axis in axes[1:]
+    )
 
 
 def _runs(one: Sequence[int], two: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:

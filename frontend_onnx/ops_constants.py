@@ -58,7 +58,16 @@ def filled(ctx: NodeContext, fill: np.ndarray, shape: Sequence[int], extents: Ma
     y = whole.emit("expand", whole.constant(fill), shape=tuple(shape))
     for axis, count in extents.items():
         y = whole.emit("where", inside_of(whole, shape, axis, count), y, whole.constant(fill))
+    if fill and len(shape) == 1:
+        ctx.builder.numbers.note_ones(y)
     return ctx.with_extents(y, extents)
+
+
+def counted_places(ctx: NodeContext, most: int, extent: Value) -> Value:
+    """0, 1, 2 ... up to an extent, at most ``most``. They depend on it, so that they do not become a constant."""
+    whole = replace(ctx, over_bounds=True)
+    places = whole.emit("min", whole.constant(np.arange(most, dtype=np.int64)), extent)
+    return ctx.with_extents(places, {0: extent})
 
 
 def shape(ctx: NodeContext) -> Sequence[Value]:
@@ -120,7 +129,7 @@ def _range_to_extent(ctx: NodeContext) -> Value | None:
     """In constant steps between numbers of shapes that depend on extents; ``None`` for all other ranges. One from a
     constant to an argument is the first part of a constant."""
     builder, counts = ctx.builder, ctx.builder.counts
-    found = [builder.numbers.of(ctx.optional(position)) for position in range(3)]
+    found = [builder.numbers.whole(ctx.optional(position)) for position in range(3)]
     if any(numbers is None or len(numbers) != 1 for numbers in found):
         return None
     (start,), (limit,), (delta,) = (numbers for numbers in found if numbers is not None)

@@ -242,7 +242,14 @@ def space_to_depth(ctx: NodeContext) -> Sequence[Value]:
     if len(x.shape) != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block or mode not in ("DCR", "CRD"):
         raise ctx.invalid(f"blocks of {block} in mode {mode} do not fit {x.type}")
     n, c, height, width = x.shape
-    apart = ctx.emit("reshape", x, shape=(n, c, height // block, block, width // block, block))
+    side = Polynomial.constant(block)
+    down, across = (ctx.extent_along(x, axis).divided(side) for axis in (2, 3))
+    apart = None
+    if ctx.extents(x) and down is not None and across is not None:
+        outer = [ctx.extent_along(x, axis) for axis in (0, 1)]
+        apart = reshape_counted(ctx, x, [*outer, down, side, across, side])
+    if apart is None:
+        apart = ctx.emit("reshape", x, shape=(n, c, height // block, block, width // block, block))
     moved = ctx.emit("transpose", apart, perm=(0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return [ctx.emit("reshape", moved, shape=(n, c * block * block, height // block, width // block))]
 

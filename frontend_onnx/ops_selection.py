@@ -16,6 +16,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.narrow import computed
 from .context import NodeContext, Rule
+from .ops_constants import counted_places
 from .places import check_size, inside_of, strides
 
 
@@ -53,6 +54,8 @@ def non_zero(ctx: NodeContext) -> Sequence[Value]:
     if not x.shape:
         raise ctx.unsupported("NonZero of a scalar", hint="reshape it to [1]")
     check_size(ctx, x.type.size)
+    if ctx.builder.numbers.is_of_ones(x):
+        return [ctx.reshape(counted_places(ctx, x.shape[0], ctx.extents(x)[0]), (1, x.shape[0]))]
     inner = replace(ctx, over_bounds=True) if ctx.extents(x) else ctx
     chosen = inner.cast(x, DType.BOOL)
     for axis, count in ctx.extents(x).items():  # elements keep the places that they have within the bounds

@@ -30,13 +30,14 @@ class Argument:
 
     @staticmethod
     def all_of(ranges: Mapping[str, Range]) -> list[Argument]:
-        """Each has another extent in the second import. None is 1: operators whose extents are 1 may be imported as
-        others."""
+        """Each has another extent in the second import, a multiple of its step as well. None is 1: operators whose
+        extents are 1 may be imported as others."""
         found: list[Argument] = []
         taken: set[int] = set()
         for name, range_ in ranges.items():
-            smaller = (extent for extent in range(range_.most - 1, 1, -1) if extent not in taken)
-            larger = (extent for extent in count(range_.most + 1) if extent not in taken and extent > 1)
+            step = range_.step
+            smaller = (extent for extent in range(range_.most - step, 1, -step) if extent not in taken)
+            larger = (extent for extent in count(range_.most + step, step) if extent not in taken and extent > 1)
             probed = next(smaller, None) or next(larger)
             taken.add(probed)
             found.append(Argument(Value(name, TensorType(DType.I64, ())), range_, probed))

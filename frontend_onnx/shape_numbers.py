@@ -5,7 +5,7 @@ depend on extents as values that a run computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..ops.attributes import ints
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .counts import Counts, Polynomial, lists_of
+from .float_numbers import SIGNIFICANT_BITS, Ratio, Ratios, combined, floors, ratios_of
 from .probe import MARK
 
 if TYPE_CHECKING:
@@ -38,16 +39,27 @@ class ShapeNumbers:
     def __init__(self, builder: FoldingBuilder, counts: Counts) -> None:
         self._builder, self._counts = builder, counts
         self._lists: dict[str, Numbers] = {}
+        self._ratios: dict[str, Ratios] = {}
+        """Of floats, where they are exact."""
         self._made: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
         """How constants were computed of such that depend on extents."""
         self._folded: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
         """How all constants were computed, where dimensions are ranged."""
         self._in_run: dict[str, Value] = {}
+        self._ones: dict[str, bool] = {}
 
     def note(self, value: Value, numbers: Sequence[Polynomial]) -> None:
         """Says what a value is. Of constants whose numbers are such, nothing has to be said."""
         if value.name not in self._builder.constants or any(each.number is None for each in numbers):
             self._lists[value.name] = tuple(numbers)
+
+    def note_ones(self, value: Value) -> None:
+        """Says that a list is as long as its extent, and that all of its elements are one number, which is not 0."""
+        self._ones[value.name] = True
+
+    def is_of_ones(self, value: Value) -> bool:
+        """Whether that is known of a value: what ``NonZero`` finds in it are all places."""
+        return value.name in self._ones
 
     @property
     def is_empty(self) -> bool:
@@ -66,13 +78,36 @@ class ShapeNumbers:
             return None
         array = self._builder.constants.get(value.name)
         if array is not None:
-            probe = self._builder.probe
-            other = array if probe is None else probe.constants.get(value.name, array)
-            if not np.array_equal(other, array):  # positions up to an extent
+            if not self._is_in_both(value, array):
                 return None
             return tuple(Polynomial.constant(int(number)) for number in array.reshape(-1))
         known = None if value.shape else self._counts.of(value)
         return None if known is None else (known,)
+
+    def _is_in_both(self, value: Value, array: np.ndarray) -> bool:
+        """Whether a constant is the same in both imports; positions up to an extent are not."""
+        probe = self._builder.probe
+        return np.array_equal(array if probe is None else probe.constants.get(value.name, array), array)
+
+    def ratios(self, value: Value | None) -> Ratios | None:
+        """The numbers of a value, of floats as well where they are exact; ``None`` where something else is in it."""
+        if value is None or value.type.rank > 1 or value.type.size > MAX_NUMBERS:
+            return None
+        if not value.dtype.is_float:
+            known = self.of(value)
+            return None if known is None else tuple(map(Ratio, known))
+        if value.name in self._ratios:
+            return self._ratios[value.name]
+        array = self._builder.constants.get(value.name)
+        if array is None or value.name in self._made or not self._is_in_both(value, array):
+            return None
+        return ratios_of(array)
+
+    def whole(self, value: Value | None) -> Numbers | None:
+        """The numbers of a value that are no fractions, of floats as well."""
+        found = [ratio.whole for ratio in self.ratios(value) or ()]
+        numbers = tuple(number for number in found if number is not None)
+        return numbers if found and len(numbers) == len(found) else None
 
     def depends(self, value: Value | None) -> bool:
         """Whether a constant is computed of numbers that depend on extents."""
@@ -85,6 +120,8 @@ class ShapeNumbers:
         if self.is_empty and not self._folded:
             return
         _rename(self._lists, names)
+        _rename(self._ones, names)
+        _rename(self._ratios, names)
         _rename(self._made, names)
         _rename(self._folded, names)
         _rename(self._in_run, names)
@@ -107,17 +144,39 @@ class ShapeNumbers:
             return
         if self._builder.ranged and results[0].name in self._builder.constants:
             self._folded[results[0].name] = op, tuple(operands), attrs
-        if not any(value is not None and (value.name in self._lists or value.name in self._made) for value in operands):
+        followed = self._lists, self._ratios, self._made
+        if not any(value is not None and any(value.name in each for each in followed) for value in operands):
             return
         result = results[0]
+        ratios = self._exact_floats(op, operands, attrs, result.type, loc)
+        if ratios is not None:
+            self._ratios[result.name] = ratios
+            if all(ratio.is_constant for ratio in ratios):
+                return
         known = lists_of([self.of(value) for value in operands])
         found = self._numbers(op, known, attrs, result.type, loc)
+        if found is None and op == "cast" and result.dtype in (DType.I32, DType.I64):
+            found = floors(self._counts, self.ratios(operands[0]), loc)
         if found is not None:
             self._lists[result.name] = found
         elif known is not None and op in COMPARISONS and _is_decided(self._counts, known):
             return
         elif result.name in self._builder.constants and any(map(self.depends, operands)):
             self._made[result.name] = op, tuple(operands), attrs
+
+    def _exact_floats(
+        self, op: str, operands: Sequence[Value | None], attrs: Attrs, type_: TensorType, loc: str
+    ) -> Ratios | None:
+        """Those of a node's result; ``None`` where it has others, or nothing is known of them."""
+        if type_.dtype not in SIGNIFICANT_BITS or type_.rank > 1:
+            return None
+        if op in _MOVED:
+            indices = operands[1:] if op == "gather" else ()
+            entries = [*map(self.ratios, operands[: len(operands) - len(indices)]), *map(self.of, indices)]
+            found = None if None in entries else _MOVED[op](self._counts, entries, attrs, loc)
+            return None if found is None or len(found) != type_.size else tuple(found)
+        known = [ratios for ratios in map(self.ratios, operands) if ratios is not None]
+        return combined(self._counts, op, known, type_.dtype, loc) if len(known) == len(operands) else None
 
     def decided(
         self, op: str, operands: Sequence[Value | None], attrs: Attrs, types: Sequence[TensorType], loc: str
@@ -345,3 +404,8 @@ _RULES: Mapping[str, Rule] = {
     "where": _where, "max": _paired(lambda counts, a, b, loc: counts.greatest_of(a, b, loc)),
 }  # fmt: skip
 """By operator: the numbers of its result."""
+
+_MOVED: Mapping[str, Callable[..., Any]] = {
+    "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "expand": _expand,
+}  # fmt: skip
+"""Rules that take entries as they are, be they polynomials or ratios."""

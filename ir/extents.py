@@ -20,12 +20,14 @@ from .types import DType, TensorType
 @dataclass(frozen=True)
 class Extent:
     """``value`` is the input (an argument) or the output (a result) that holds the extent: one i64, ``least`` to
-    ``bound``. ``dims`` are the dimensions that have it, each as the name of an input or output and an axis."""
+    ``bound``, and a multiple of ``step``. ``dims`` are the dimensions that have it, each as the name of an input or
+    output and an axis."""
 
     value: str
     dims: tuple[tuple[str, int], ...]
     bound: int
     least: int = 0
+    step: int = 1
 
 
 def axes_of(extents: Iterable[Extent], name: str) -> dict[int, Extent]:
@@ -54,6 +56,8 @@ def filled(
         for size, name in sizes.items():
             if not extent.least <= size <= extent.bound:
                 raise _bad(name, f"{extent.value} is {size}, not in {extent.least}..{extent.bound}")
+            if size % extent.step:
+                raise _bad(name, f"{extent.value} is {size}, not a multiple of {extent.step}")
             found[extent.value] = np.asarray(size, np.int64)
     for name, shape in ((name, type_.shape) for name, type_ in types.items()):
         if name in arrays and axes_of(extents, name) and len(shape) == arrays[name].ndim:

@@ -32,7 +32,17 @@ from .extents import Extent
 from .graph import AttrValue, Graph, Node, Value
 from .loops_text import content_summary
 from .states import State
-from .text import Cursor, quoted, spell_loc, spell_name, spell_shape, syntax_error, tokenize, type_named
+from .text import (
+    Cursor,
+    quoted,
+    spell_loc,
+    spell_name,
+    spell_shape,
+    spell_step,
+    syntax_error,
+    tokenize,
+    type_named,
+)
 from .types import DType, QuantParams, TensorType
 from .verify import OperatorTable
 
@@ -53,7 +63,8 @@ def _graph_lines(graph: Graph, full: bool, indent: str) -> Iterator[str]:
     yield f"{indent}graph {spell_name(graph.name)}({inputs}) -> ({outputs})"
     for extent in graph.extents:
         dims = ", ".join(f"%{spell_name(name)}:{axis}" for name, axis in extent.dims)
-        yield f"{indent}  extent %{spell_name(extent.value)} of {dims} in {extent.least} to {extent.bound}"
+        spelled = f"{extent.least} to {extent.bound}{spell_step(extent.step)}"
+        yield f"{indent}  extent %{spell_name(extent.value)} of {dims} in {spelled}"
     for state in graph.states:
         first = f" from {state.initial}" if state.initial else ""
         yield f"{indent}  state %{spell_name(state.input)} = %{spell_name(state.output)}{first}"
@@ -209,7 +220,9 @@ class _GraphParser:
         cursor.expect("in")
         least = cursor.integer("the least extent")
         cursor.expect("to")
-        return Extent(value, tuple(dims), cursor.integer("the greatest extent"), least)
+        bound = cursor.integer("the greatest extent")
+        step = cursor.integer("the step of extents") if cursor.accept("by") else 1
+        return Extent(value, tuple(dims), bound, least, step)
 
     def _define(self, value: Value) -> Value:
         self._values[value.name] = value

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from .loops_text import content_summary, print_kernel
 from .program import BufferDecl, Interface, Program, StateTensor, Storage
 from .steps import Branch, Call, Repeat, Step
-from .text import quoted, spell_loc, spell_name, spell_shape
+from .text import quoted, spell_loc, spell_name, spell_shape, spell_step
 
 
 def print_program(program: Program) -> str:
@@ -18,7 +18,8 @@ def print_program(program: Program) -> str:
     lines += [_state(state) for state in program.states]
     for extent in program.extents:
         dims = ", ".join(f"{quoted(name)}:{axis}" for name, axis in extent.dims)
-        lines.append(f"  extent {quoted(extent.value)} of {dims} in {extent.least} to {extent.bound}")
+        spelled = f"{extent.least} to {extent.bound}{spell_step(extent.step)}"
+        lines.append(f"  extent {quoted(extent.value)} of {dims} in {spelled}")
     lines += [f"  for {program.threads} threads"] if program.threads else []
     lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.all_pools]
     lines += [_declaration(program, buffer) for buffer in program.buffers.values()]

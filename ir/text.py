@@ -68,6 +68,11 @@ def spell_shape(shape: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 
+def spell_step(step: int) -> str:
+    """How the text of an extent ends that is always a multiple of ``step``."""
+    return f" by {step}" if step > 1 else ""
+
+
 def type_named(text: str) -> Type | None:
     """The type spelled ``text`` (``f32``, ``i8x16``), or ``None``."""
     match = _TYPE.fullmatch(text)

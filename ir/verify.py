@@ -108,6 +108,8 @@ class _Verifier:
                 _fail("G13", f"{what} is no i64[] that goes in or out", self._graph.name)
             if not 0 <= extent.least <= extent.bound:
                 _fail("G13", f"{what} is in {extent.least} to {extent.bound}", self._graph.name)
+            if extent.step < 1 or extent.least % extent.step or extent.bound % extent.step:
+                _fail("G13", f"{what} has bounds that are no multiples of {extent.step}", self._graph.name)
             for name, axis in extent.dims:
                 shape = sides[name].shape if name in sides else ()
                 if not 0 <= axis < len(shape) or shape[axis] != extent.bound or (name, axis) in taken:

@@ -385,6 +385,26 @@ CASES: Mapping[str, Case] = {
         [make("Scan", ["a", "b"], ["last", "y"], body=_step("n", "again"), num_scan_inputs=1)],
         [(("n", 3), normal), (("s", "n", 3), normal)], {}, ("last", "y"),
     ),
+    "places by a limit of floats": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]), make("Add", ["s", "s"], ["twice"]),
+         make("Cast", ["twice"], ["limit"], to=onnx.TensorProto.FLOAT),
+         make("Range", ["start", "limit", "step"], ["r"]), make("Add", ["r", "half"], ["y"])],
+        [X], {"one": np.array(1), "start": np.float32(0), "step": np.float32(1), "half": np.float32(0.5)}, ("y",),
+    ),
+    "places of ones": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "first"], ["n"]), make("Add", ["n", "n"], ["twice"]),
+         make("ConstantOfShape", ["twice"], ["ones"], value=onnx.numpy_helper.from_array(np.array([2]))),
+         make("NonZero", ["ones"], ["places"]), make("Concat", ["b", "b"], ["bb"], axis=0),
+         make("Transpose", ["places"], ["column"]), make("Cast", ["column"], ["f"], to=onnx.TensorProto.FLOAT),
+         make("Add", ["f", "bb"], ["y"])],
+        [X, (("n", 3), normal)], {"first": np.array([0])}, ("y",),
+    ),
+    "a size by a factor of floats": Case(
+        [make("Shape", ["a"], ["shape"]), make("Cast", ["shape"], ["floats"], to=onnx.TensorProto.FLOAT),
+         make("Mul", ["floats", "factors"], ["product"]), make("Floor", ["product"], ["floor"]),
+         make("Cast", ["floor"], ["sizes"], to=onnx.TensorProto.INT64), make("Resize", ["a", "", "", "sizes"], ["y"])],
+        [X], {"factors": np.array([1, 1.5, 1], np.float32)}, ("y",),
+    ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
         [(("n", "s", 4), normal), (("n", 2, "s"), normal)], {"k": np.array([3]), "t": np.array([0.4], np.float32)},
