@@ -227,9 +227,12 @@ def _scatter(site: Site) -> Sequence[Extents]:
 
 
 def _roi_align(site: Site) -> Sequence[Extents]:
-    site.fixed(0)
-    extent = site.same(0, [site.extents(1).get(0), site.extents(2).get(0)])
-    return [{} if extent is None else {0: extent}]
+    """Images of which an operand says where they end."""
+    if len(site.operands) < 4:
+        site.constant_over(0, (1, 2), "reads regions along")
+    regions = site.same(0, [site.extents(1).get(0), site.extents(2).get(0)])
+    found = {0: regions, 3: site.extents(0).get(3)}
+    return [{axis: count for axis, count in found.items() if count is not None}]
 
 
 # ---------------------------------------------------------------- contractions, reductions

@@ -138,8 +138,13 @@ def roi_align(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid(f"mode {kind} with {how}")
     if len(x.shape) != 4:
         raise ctx.invalid(f"RoiAlign of {x.type}")
+    ends = [ctx.extent_along(x, axis) for axis in (2, 3)] if ctx.extents(x) else []
+    extents: list[Value] = []
+    if any(end.number is None for end in ends):
+        parts = [ctx.reshape(ctx.builder.counts.value(end, ctx.loc), (1,)) for end in ends]
+        extents = [ctx.emit("concat", *parts, axis=0)]
     y = ctx.emit(
-        "roi_align", _channels_last(ctx, x), rois, batch, height=ctx.integer("output_height", 1),
+        "roi_align", _channels_last(ctx, x), rois, batch, *extents, height=ctx.integer("output_height", 1),
         width=ctx.integer("output_width", 1), samples=max(ctx.integer("sampling_ratio", 0), 0),
         scale=ctx.number("spatial_scale", 1.0), half_pixel=how == "half_pixel", kind=kind,
     )  # fmt: skip

@@ -117,11 +117,10 @@ def non_max_suppression(ctx: NodeContext) -> Sequence[Value]:
     boxes, scores = ctx.input(0), ctx.input(1)
     if len(scores.shape) != 3 or boxes.shape != (scores.shape[0], scores.shape[2], 4):
         raise ctx.invalid(f"boxes {boxes.type} and scores {scores.type} do not fit each other")
-    count = scores.shape[2]
-    limit = _number(ctx, 2, np.zeros((), np.int64))
+    limit, most = _number(ctx, 2, np.zeros((), np.int64)), np.iinfo(np.int32).max
     known = ctx.array(limit)
-    bound = count if known is None else int(np.clip(known, 1, count))
-    within = ctx.cast(ctx.emit("clip", limit, lo=0, hi=count), DType.I32)
+    bound = int(most if known is None else np.clip(known, 1, most))
+    within = ctx.cast(ctx.emit("clip", limit, lo=0, hi=most), DType.I32)
     overlap, least = _number(ctx, 3, np.zeros((), np.float32)), _number(ctx, 4, np.asarray(-inf, np.float32))
     centered = ctx.integer("center_point_box", 0) == 1
     operands = (boxes, scores, within, overlap, least)

@@ -4,6 +4,7 @@ depend on extents as values that a run computes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -159,7 +160,7 @@ class ShapeNumbers:
             found = floors(self._counts, self.ratios(operands[0]), loc)
         if found is not None:
             self._lists[result.name] = found
-        elif known is not None and op in COMPARISONS and _is_decided(self._counts, known):
+        elif known is not None and op in COMPARISONS and _compared(self._counts, op, known) is not None:
             return
         elif result.name in self._builder.constants and any(map(self.depends, operands)):
             self._made[result.name] = op, tuple(operands), attrs
@@ -185,7 +186,11 @@ class ShapeNumbers:
         an entry of a shape."""
         if len(types) != 1 or not any(value is not None and value.name in self._lists for value in operands):
             return None
-        found = self._numbers(op, lists_of([self.of(value) for value in operands]), attrs, types[0], loc)
+        known = lists_of([self.of(value) for value in operands])
+        if op in COMPARISONS:
+            compared = None if known is None else _compared(self._counts, op, known)
+            return None if compared is None else np.asarray(compared).reshape(types[0].shape)
+        found = self._numbers(op, known, attrs, types[0], loc)
         if found is None or any(each.number is None for each in found):
             return None
         return np.asarray([each.number for each in found], types[0].dtype.numpy).reshape(types[0].shape)
@@ -380,20 +385,24 @@ def _where(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, 
     return found
 
 
-COMPARISONS = ("eq", "lt", "le", "gt", "ge")
+COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
 
 
-def _is_decided(counts: Counts, known: Sequence[Sequence[Polynomial]]) -> bool:
-    """Whether comparisons have the same results whatever the extents are."""
+def _compared(counts: Counts, op: str, known: Sequence[Sequence[Polynomial]]) -> list[bool] | None:
+    """The results of a comparison where they are the same whatever the extents are: of a length with -1."""
     size = max(map(len, known))
     if any(len(each) not in (1, size) for each in known):
-        return False
+        return None
+    found: list[bool] = []
     for place in range(size):
         one, two = (each[place if len(each) == size else 0] for each in known)
         low, high = counts.span(one - two)
         if low <= 0 <= high and low != high:
-            return False
-    return True
+            return None
+        found.append(COMPARISONS[op](low, 0))
+    return found
 
 
 _RULES: Mapping[str, Rule] = {

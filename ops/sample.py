@@ -110,7 +110,10 @@ def _weights(t: np.ndarray, mode: str) -> Sequence[np.ndarray]:
 
 def infer_roi_align(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, rois, batch = (operand(types, position) for position in range(3))
+    extents = types[3] if len(types) > 3 else None
     check_dtype(rois, x)
+    if extents is not None and extents != TensorType(DType.I64, (2,)):
+        raise ValueError(f"extents of images are {extents}, not i64[2]")
     if x.rank != 4 or x.dtype not in FLOATS or rois.shape != (*batch.shape, 4) or batch.rank != 1:
         raise ValueError(f"regions {rois} of images {batch} do not fit {x}")
     if batch.dtype not in (DType.I32, DType.I64):
@@ -126,8 +129,10 @@ MOST_SAMPLES = 1 << 12
 
 
 def evaluate_roi_align(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """The mean, or the extreme, of places in each part of a region, read linearly between the elements."""
-    x, rois, batch = present_arrays(arrays)
+    """The mean, or the extreme, of places in each part of a region, read linearly between the elements. Images end at
+    their extents, height and width, where these are given."""
+    x, rois, batch, *extents = present_arrays(arrays)
+    ends = [int(np.clip(end, 1, most)) for end, most in zip(extents[0] if extents else x.shape[1:3], x.shape[1:3])]
     height, width = integer(attrs, "height"), integer(attrs, "width")
     y = np.zeros((len(batch), height, width, x.shape[3]), np.float64)
     real = np.float64 if x.dtype == np.float64 else np.float32
@@ -135,8 +140,8 @@ def evaluate_roi_align(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     for r, (roi, image) in enumerate(zip(rois.astype(real), np.clip(batch, 0, x.shape[0] - 1))):
         x0, y0, x1, y1 = roi * real(number(attrs, "scale")) - offset
         sizes = [y1 - y0, x1 - x0] if attrs["half_pixel"] else [max(y1 - y0, real(1)), max(x1 - x0, real(1))]
-        rows = _places(y0, sizes[0] / height, height, x.shape[1], integer(attrs, "samples"))
-        columns = _places(x0, sizes[1] / width, width, x.shape[2], integer(attrs, "samples"))
+        rows = _places(y0, sizes[0] / height, height, ends[0], integer(attrs, "samples"))
+        columns = _places(x0, sizes[1] / width, width, ends[1], integer(attrs, "samples"))
         for (i, row), (j, column) in product(enumerate(rows), enumerate(columns)):
             y[r, i, j] = _part(x[image].astype(np.float64), row, column, attrs["kind"] == "max")
     return (y.astype(x.dtype),)

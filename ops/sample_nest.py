@@ -179,9 +179,10 @@ def roi_align(ctx: NestContext, node: Node) -> Block:
 
 @dataclass(frozen=True)
 class _Side:
-    """One dimension of a region: where it starts, the size of a part, and the places in each."""
+    """One dimension of a region: the extent of the image, where the region starts, the size of a part, and the places
+    in each."""
 
-    extent: int
+    extent: Expr
     start: Expr
     size: Expr
     count: Expr
@@ -201,15 +202,19 @@ class _Side:
             bounded = maximum(minimum(ceil(size, bind), float(MOST_SAMPLES)), 0.0)
             number_of = bind("number", INDEX(bounded))
             count = bind("places", maximum(minimum(number_of, MOST_SAMPLES), 0))
-        return _Side(x.shape[1 + d], ends[0], size, count)
+        extent: Expr = INDEX(x.shape[1 + d])
+        if len(node.inputs) > 3:
+            given = INDEX(ctx.read(operand(node, 3), (as_expr(d),)))
+            extent = bind("extent", maximum(minimum(given, x.shape[1 + d]), 1))
+        return _Side(extent, ends[0], size, count)
 
     def place(self, part: Expr, sample: Expr, bind: Bind) -> tuple[Expr, Expr, Expr, Expr]:
         """Elements before and behind a place, the weight of the second, and whether the place exists."""
         real = self.start.type
         step = (real(sample) + 0.5) * self.size / real(self.count)
         v = bind("v", self.start + real(part) * self.size + step)
-        inside = ge(v, -1.0) & le(v, float(self.extent))
-        v = bind("v", maximum(minimum(v, self.extent - 1.0), 0.0))
+        inside = ge(v, -1.0) & le(v, real(self.extent))
+        v = bind("v", maximum(minimum(v, real(self.extent) - 1.0), 0.0))
         first = bind("first", INDEX(v))
         first = bind("first", maximum(minimum(first, self.extent - 1), 0))
         second = minimum(first + 1, self.extent - 1)

@@ -263,7 +263,8 @@ _ROWS: tuple[OpDef, ...] = (
     ),
     OpDef(
         "roi_align", A,
-        "mean or max of places in height x width parts of regions [x0, y0, x1, y1] of images; samples 0: all elements",
+        "mean or max of places in height x width parts of regions [x0, y0, x1, y1] of images, which may end at extents;"
+        " samples 0: all elements",
         sm.infer_roi_align, sm.evaluate_roi_align,
         attrs={
             "height": at.COUNT, "width": at.COUNT, "samples": at.INT, "scale": at.FLOAT, "half_pixel": at.BOOL,

@@ -122,6 +122,12 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
         [*places_of(), node("GatherND", ["x", "places"], ["v"]), node("Concat", ["v", "v"], ["twice"], axis=0),
          node("Reshape", ["twice", "pairs"], ["y"])], ["y"],
     ),
+    "repeated to a shape in which -1 is kept": (
+        [*places_of(), node("Shape", ["places"], ["shape"]), node("Shape", ["shape"], ["rank"]),
+         node("ConstantOfShape", ["rank"], ["ones"], value=helper.make_tensor("one", TensorProto.INT64, [1], [1])),
+         node("Neg", ["ones"], ["kept"]), node("Equal", ["shape", "kept"], ["is kept"]),
+         node("Where", ["is kept", "ones", "shape"], ["wanted"]), node("Expand", ["tiny", "wanted"], ["y"])], ["y"],
+    ),
     "an element": ([*SELECTED, node("Gather", ["rows", "zero"], ["y"])], ["y"]),
     "different ones": ([*SELECTED, node("Unique", ["rows"], ["y", "", "i", "n"])], ["y", "i", "n"]),
     "rows of rows": (

@@ -46,6 +46,21 @@ def places(dim: str | int) -> Fill:
     return fill
 
 
+def places_from_0(dim: str | int) -> Fill:
+    """Indices of a dimension."""
+
+    def fill(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+        return rng.integers(0, n[dim] if isinstance(dim, str) else dim, shape)
+
+    return fill
+
+
+def boxes(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+    """Corners of regions, parts of which are outside of any image."""
+    corners = rng.random((*shape[:-1], 2, 2)) * 10 - 2
+    return np.sort(corners, axis=-2).reshape(shape).astype(np.float32)
+
+
 def distinct(dim: str | int) -> Fill:
     """Different indices along the first axis."""
 
@@ -385,6 +400,17 @@ CASES: Mapping[str, Case] = {
         [make("Scan", ["a", "b"], ["last", "y"], body=_step("n", "again"), num_scan_inputs=1)],
         [(("n", 3), normal), (("s", "n", 3), normal)], {}, ("last", "y"),
     ),
+    "regions of images": Case(
+        [make("RoiAlign", ["a", "b", "c"], ["y"], output_height=2, output_width=3, sampling_ratio=2,
+              spatial_scale=0.5)],
+        [(("n", 2, "s", "t"), normal), (("m", 4), boxes), (("m",), places_from_0("n"))], {}, ("y",),
+        {"n": Range(1, 3), "s": Range(1, 6), "t": Range(2, 5), "m": Range(1, 3)},
+    ),
+    "parts of regions by their size": Case(
+        [make("RoiAlign", ["a", "b", "c"], ["y"], output_height=2, output_width=2, mode="max")],
+        [((1, "n", "s", 4), normal), ((3, 4), boxes), ((3,), places_from_0(1))], {}, ("y",),
+        {"n": Range(1, 3), "s": Range(1, 6)},
+    ),
     "places by a limit of floats": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]), make("Add", ["s", "s"], ["twice"]),
          make("Cast", ["twice"], ["limit"], to=onnx.TensorProto.FLOAT),
@@ -404,6 +430,11 @@ CASES: Mapping[str, Case] = {
          make("Mul", ["floats", "factors"], ["product"]), make("Floor", ["product"], ["floor"]),
          make("Cast", ["floor"], ["sizes"], to=onnx.TensorProto.INT64), make("Resize", ["a", "", "", "sizes"], ["y"])],
         [X], {"factors": np.array([1, 1.5, 1], np.float32)}, ("y",),
+    ),
+    "all boxes that do not overlap": Case(
+        [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
+        [((1, "s", 4), normal), ((1, 2, "s"), normal)],
+        {"k": np.array([2**63 - 1]), "t": np.array([0.4], np.float32)},
     ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],

@@ -122,6 +122,9 @@ SAMPLES: dict[str, list[Sample]] = {
         ([f(2, 5, 4, 3), 3 * np.abs(f(3, 4)), i(3, high=2)],
          {"height": 2, "width": 3, "samples": samples, "scale": 0.5, "half_pixel": half, "kind": kind})
         for samples, half, kind in ((0, False, "avg"), (2, True, "max"))
+    ] + [
+        ([f(2, 5, 4, 3), 3 * np.abs(f(3, 4)), i(3, high=2), np.array([3, 2])],
+         {"height": 2, "width": 3, "samples": 0, "scale": 0.5, "half_pixel": True, "kind": "avg"})
     ],
     "scatter": [
         ([f(4, 3), i(2, 2, high=6), f(2, 2, 3)], {"reduction": "add"}),
