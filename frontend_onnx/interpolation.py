@@ -24,8 +24,12 @@ class Interpolation:
     antialias: bool = False
 
     def working_type(self, dtype: DType) -> DType:
-        """The type that elements are weighted in: half floats would lose what cancels."""
-        return DType.F32 if dtype is DType.F16 and self.mode != "nearest" else dtype
+        """The type that elements are weighted in: half floats would lose what cancels, integers what is between."""
+        if self.mode == "nearest":
+            return dtype
+        if dtype.is_integer:
+            return DType.F32 if dtype.bits <= 8 else DType.F64
+        return DType.F32 if dtype is DType.F16 else dtype
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..ir.graph import Value
 from .context import NodeContext, Rule
 from .counted_resize import Resized, resize_along, resized_extents
 from .interpolation import Interpolation, Taps, taps
-from .runtime_resize import check_mode, resize_anywhere
+from .runtime_resize import cast_back, check_mode, resize_anywhere
 
 # With more taps, one matrix product is less work to express (and to run) than that many gathers.
 _MAX_GATHERS = 4
@@ -110,7 +110,7 @@ def _counted(ctx: NodeContext, x: Value, how: Interpolation, resized: Mapping[in
     y = resize_along(ctx, x, counted, how)
     for axis in counted:
         sizes[axis] = y.shape[axis]
-    return ctx.cast(_resized(ctx, y, how, sizes, scales, ((0.0, 1.0),) * len(sizes)), dtype)
+    return cast_back(ctx, _resized(ctx, y, how, sizes, scales, ((0.0, 1.0),) * len(sizes)), dtype)
 
 
 def _check_fixed(ctx: NodeContext, position: int, what: str) -> None:
@@ -179,7 +179,7 @@ def _resized(
         except ValueError as problem:  # a mode that does not exist
             raise ctx.invalid(str(problem)) from problem
         x = _along_axis(ctx, x, axis, found)
-    return ctx.cast(x, dtype)
+    return cast_back(ctx, x, dtype)
 
 
 def _along_axis(ctx: NodeContext, x: Value, axis: int, found: Taps) -> Value:

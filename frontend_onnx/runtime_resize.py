@@ -56,6 +56,18 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
     x = gather_at(ctx, x, shape, columns)
     if outside is not None:
         x = ctx.emit("where", outside, ctx.scalar(ctx.number("extrapolation_value", 0.0), x), x)
+    return cast_back(ctx, x, dtype)
+
+
+WITHIN_ERRORS = {DType.F32: 2.0**-20, DType.F64: 2.0**-40}
+"""By how much the sum of weights may be less than 1, and more."""
+
+
+def cast_back(ctx: NodeContext, x: Value, dtype: DType) -> Value:
+    """What was weighted, in its own type again. ONNX cuts off what integers have no places for; what only rounding
+    errors keep from the next integer counts as that: between equal elements there is nothing else."""
+    if dtype.is_integer and x.dtype.is_float:
+        x = ctx.emit("mul", x, ctx.scalar(1 + WITHIN_ERRORS[x.dtype], x))
     return ctx.cast(x, dtype)
 
 
@@ -63,7 +75,8 @@ def check_mode(ctx: NodeContext, x: Value, how: Interpolation) -> None:
     """Refuses a mode that does not exist, or that ``x`` has no numbers for."""
     if how.mode not in ("nearest", "linear", "cubic"):
         raise ctx.invalid(f"mode is {how.mode}")
-    if how.mode != "nearest" and not x.dtype.is_float:
+    weighted = how.mode == "linear" and not how.antialias and x.dtype.is_integer and x.dtype.bits <= 32
+    if how.mode != "nearest" and not x.dtype.is_float and not weighted:
         raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
 
 
