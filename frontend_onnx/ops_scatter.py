@@ -77,10 +77,13 @@ def tensor_scatter(ctx: NodeContext) -> Sequence[Value]:
 
     What reaches outside is left out.
     """
+    if ctx.has_extents() and not ctx.over_bounds:
+        (y,) = tensor_scatter(replace(ctx, over_bounds=True))
+        return [ctx.with_extents(y, ctx.extents(ctx.input(0)))]
     x, update, starts = ctx.input(0), ctx.input(1), ctx.optional(2)
     rank, mode = len(x.shape), ctx.string("mode", "linear")
     axis = ctx.axis(ctx.integer("axis", -2), rank)
-    extent = x.shape[axis]
+    extent, count = x.shape[axis], ctx.extents(x).get(axis)
     fits = len(update.shape) == rank and all(
         own == theirs if d != axis else own <= theirs for d, (own, theirs) in enumerate(zip(update.shape, x.shape))
     )
@@ -95,16 +98,19 @@ def tensor_scatter(ctx: NodeContext) -> Sequence[Value]:
         first = ctx.emit("clip", starts, lo=0 if mode == "circular" else -extent - 1, hi=(1 << 31) - 1 - extent)
         first = ctx.reshape(ctx.cast(first, DType.I32), (x.shape[0], *[1] * axis))
         row = ctx.emit("add", first, row)
+        end = ctx.scalar(extent, row) if count is None else ctx.cast(count, DType.I32)
         if mode == "circular":
-            row = ctx.emit("mod", row, ctx.scalar(extent, row), fmod=False)
+            row = ctx.emit("mod", row, ctx.emit("max", end, ctx.scalar(1, row)), fmod=False)
         else:
-            above = ctx.emit("ge", row, ctx.scalar(extent, row))
+            above = ctx.emit("ge", row, end)
             row = ctx.emit("where", above, ctx.scalar(-1, row), row)
     steps = strides(x.shape[:prefix])
     outer = [d for d in range(axis) if x.shape[d] > 1]
     columns = [row, *(arange(ctx, x.shape[d], prefix, d) for d in outer)]
     places = flattened(ctx, columns, [1, *(steps[d] for d in outer)])
     places = ctx.emit("expand", places, shape=update.shape[:prefix])
+    known = ctx.extents(update)
+    places = filled_beyond(ctx, places, {d: known[d] for d in known if d < prefix}, -1)
     rows = ctx.reshape(x, (prod(x.shape[:prefix]), *x.shape[prefix:]))
     return [ctx.reshape(ctx.emit("scatter", rows, places, update, reduction="none"), x.shape)]
 

@@ -4,6 +4,7 @@ of other operators do with strings."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -13,7 +14,8 @@ from ..ir.types import DType
 from ..ops.infer import broadcast_shapes
 from ..ops.strings import rows_of
 from .character_case import LOWER, UPPER, case_ranges, grown
-from .context import NodeContext, Rule
+from .context import NodeContext, Rule, RunExtents
+from .places import filled_beyond
 from .regular_expressions import RegexError, automaton
 from .string_casts import cast_strings
 from .string_tables import (
@@ -113,6 +115,14 @@ def flat_rows(ctx: NodeContext, value: Value, shape: tuple[int, ...]) -> Value:
     return ctx.reshape(content, (prod(shape), bound))
 
 
+def rows_and_extents(ctx: NodeContext, x: Value) -> tuple[NodeContext, Value, RunExtents]:
+    """The bytes of strings within the bounds, a row each, the extents of their dimensions, and the context in which
+    more is made of these rows."""
+    content, whole = bytes_of(ctx.builder, x, ctx.loc), replace(ctx, over_bounds=True)
+    extents = dict(ctx.builder.extents_of(content, ctx.loc))
+    return whole, whole.reshape(content, (x.type.size, content.shape[-1])), extents
+
+
 def full_match(ctx: NodeContext) -> Sequence[Value]:
     """The pattern becomes a finite automaton, which reads each byte once."""
     x, pattern = string_input(ctx, 0), ctx.string("pattern")
@@ -135,7 +145,7 @@ def split(ctx: NodeContext) -> Sequence[Value]:
     x, delimiter = string_input(ctx, 0), utf8(ctx.string("delimiter", ""), ctx.loc)
     most = ctx.integer("maxsplit", -1) if ctx.has("maxsplit") else -1
     separators = [delimiter] if delimiter else WHITESPACE
-    content = flat_rows(ctx, x, x.shape)
+    whole, content, extents = rows_and_extents(ctx, x)
     if not x.type.size:
         nothing = ctx.constant(np.zeros((*x.shape, 0), np.int32))
         register(ctx.builder, nothing, constant_rows(ctx.builder, [b""], ctx.stem))
@@ -144,23 +154,26 @@ def split(ctx: NodeContext) -> Sequence[Value]:
     limit = bound // len(delimiter) + 1 if delimiter else (bound + 1) // 2
     limit = min(limit, most + 1) if most >= 0 else limit
     table = ctx.constant(rows_of(separators, max(map(len, separators))))
-    parts, counts = ctx.emit_all("string_split", content, table, limit=limit, merge=not delimiter)
-    number = ctx.reshape(counts, x.shape)
-    count = ctx.emit("reduce", counts, kind="max", axes=(0,), keepdims=False)
+    parts, counts = whole.emit_all("string_split", content, table, limit=limit, merge=not delimiter)
+    number = filled_beyond(whole, whole.reshape(counts, x.shape), extents)
+    count = whole.emit("reduce", number, kind="max", axes=tuple(range(len(x.shape))), keepdims=False)
     known = ctx.array(count)
-    rows, shape = ctx.reshape(parts, (x.type.size * limit, bound)), (*x.shape, limit)
+    rows, shape = whole.reshape(parts, (x.type.size * limit, bound)), (*x.shape, limit)
+    ctx.with_extents(number, extents)
     if known is not None:
         places = np.arange(prod(shape), dtype=np.int32).reshape(shape)[..., : int(known)]
         return [register(ctx.builder, ctx.constant(places), rows), number]
-    return [_with_extent(ctx, in_order(ctx.builder, rows, shape, f"{ctx.stem}.order"), count), number]
+    order = in_order(ctx.builder, rows, shape, f"{ctx.stem}.order")
+    return [_with_extents(ctx, order, {**extents, len(x.shape): count}), number]
 
 
-def _with_extent(ctx: NodeContext, value: Value, count: Value) -> Value:
-    """Strings in the order of their rows whose last dimension has an extent; their numbers are no constant any more."""
+def _with_extents(ctx: NodeContext, value: Value, extents: Mapping[int, Value]) -> Value:
+    """Strings in the order of their rows whose dimensions have extents; their numbers are no constant any more."""
     table, builder = table_of(ctx, value), ctx.builder
+    count = next(iter(extents.values()))
     none = ctx.emit("min", ctx.cast(count, DType.I32), ctx.constant(np.zeros((), np.int32)))
     (number,) = builder.emit_whole("add", [value, none], {}, loc=ctx.loc, names=[f"{ctx.stem}.numbers"])
-    builder.extents[number.name] = {len(number.shape) - 1: count}
+    builder.extents[number.name] = dict(extents)
     return register(builder, number, table.rows, True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..ir.graph import Value
 from ..ops.strings import rows_of
 from .code_points import Ranges, negated, normal
 from .context import NodeContext, Rule
-from .ops_strings import flat_rows, string_input
+from .ops_strings import rows_and_extents, string_input
 from .pattern_syntax import WORDS, Characters, Choice, Edge, RegexError, Repeat, Tree, parse
 from .pattern_syntax import Sequence as Parts
 from .places import filled_beyond
@@ -32,8 +31,7 @@ def tokenizer(ctx: NodeContext) -> Sequence[Value]:
     if ctx.integer("mark", 0) or ctx.integer("mincharnum", 1) > 1:
         raise ctx.unsupported("marks around tokens, and a mincharnum above 1")
     characters, single = _tokens(ctx)
-    whole, extents = replace(ctx, over_bounds=True), ctx.builder.extents_of(x, ctx.loc)
-    content = flat_rows(ctx, x, x.shape)
+    whole, content, extents = rows_and_extents(ctx, x)
     width = content.shape[1]
     limit = width if single else (width + 1) // 2
     between = _separators(ctx, characters)

@@ -400,6 +400,15 @@ CASES: Mapping[str, Case] = {
         [make("Scan", ["a", "b"], ["last", "y"], body=_step("n", "again"), num_scan_inputs=1)],
         [(("n", 3), normal), (("s", "n", 3), normal)], {}, ("last", "y"),
     ),
+    "rows of a cache at places of each sequence": Case(
+        [make("TensorScatter", ["a", "b", "c"], ["y"], axis=2)],
+        [(("n", 2, "s", 3), normal), (("n", 2, 1, 3), normal), (("n",), places_from_0("s"))], {}, ("y",), opset=24,
+    ),
+    "rows around the end of a cache": Case(
+        [make("TensorScatter", ["a", "b", "c"], ["y"], mode="circular")],
+        [(("n", "s", 3), normal), (("n", "m", 3), normal), (("n",), places_from_0("s"))], {}, ("y",),
+        {"n": Range(1, 3), "s": Range(3, 6), "m": Range(1, 3)}, opset=24,
+    ),
     "regions of images": Case(
         [make("RoiAlign", ["a", "b", "c"], ["y"], output_height=2, output_width=3, sampling_ratio=2,
               spatial_scale=0.5)],

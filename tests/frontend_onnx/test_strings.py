@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,23 @@ def test_an_extent_of_strings_is_an_argument() -> None:
             x = np.concatenate([X, X])[:count]
             found = run.run({"x": x})
             assert found["y"].tolist() == (x + "!").tolist() and found["e"].tolist() == (x == "a").tolist()
+
+
+@pytest.mark.parametrize("shape", [["n"], ["n", 2], ["n", "m"]])
+def test_parts_of_as_many_strings_as_a_run_has(shape: list[int | str]) -> None:
+    split = helper.make_node("StringSplit", ["x"], ["p", "c"], delimiter=" ")
+    proto = model([split], [value("x", shape, STRING)], ["p", "c"])
+    dims = {name: Range(1, 3) for name in shape if isinstance(name, str)}
+    texts = np.array(["a b", "c", "d e f", "", " ", "g"], object)
+    for run in programs(proto, dims=dims):
+        for sizes in product(*(range(1, 4) if isinstance(size, str) else [size] for size in shape)):
+            x = np.resize(texts, sizes)
+            parts = [text.split(" ") for text in x.reshape(-1)]
+            longest = max(map(len, parts))
+            found = run.run({"x": x})
+            assert found["c"].tolist() == np.array([len(p) for p in parts]).reshape(sizes).tolist()
+            rows = [[*p, *[""] * (longest - len(p))] for p in parts]
+            assert found["p"].tolist() == np.array(rows, object).reshape(*sizes, longest).tolist()
 
 
 def test_strings_that_are_too_long_or_none() -> None:
