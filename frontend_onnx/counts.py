@@ -134,6 +134,8 @@ class Counts:
         self._operations: dict[tuple[str, Polynomial, Polynomial], Polynomial] = {}
         self._quotients: dict[int, tuple[Polynomial, int]] = {}
         """Of atoms that are quotients, rounded down: what is divided, and by what."""
+        self._remainders: dict[int, Polynomial] = {}
+        """Of atoms that are remainders: the divisor, which they are below."""
         self._orders: dict[Polynomial, tuple[Polynomial, ...]] = {}
 
     def atom(self, value: Value, most: int, least: int = 0, probed: int | None = None) -> Polynomial:
@@ -323,10 +325,16 @@ class Counts:
         return b if self._is_at_most(a, b) else self.operation("max", a, b, max, loc)
 
     def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
-        """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d."""
+        """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d`` is
+        less than d."""
         rest = a - b
         for monomial, number in rest.terms:
-            if len(monomial) != 1 or monomial[0] not in self._quotients:
+            if len(monomial) != 1:
+                continue
+            if number > 0 and monomial[0] in self._remainders:
+                less = self._remainders[monomial[0]] - Polynomial.constant(1)
+                rest = rest + (less - Polynomial.of({monomial: 1})) * Polynomial.constant(number)
+            if monomial[0] not in self._quotients:
                 continue
             operand, divisor = self._quotients[monomial[0]]
             if number % divisor:
@@ -357,6 +365,30 @@ class Counts:
             if monomial:
                 self._quotients[monomial[0]] = rest, divisor
         return whole + found
+
+    def remainder(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial | None:
+        """``a % b``, which has the sign of ``b``; ``None`` where ``b`` may be 0 or negative."""
+        (low, high), (least, most) = self.span(a), self.span(b)
+        if least < 1:
+            return None
+        if a.divided(b) is not None:
+            return Polynomial()
+        if 0 <= low and high < least:
+            return a
+        if high < 0 and -low <= least:
+            return a + b
+        if b.number is not None and low >= 0:
+            return a - self.quotient(a, b.number, loc) * b
+        key = "mod", a, b
+        if key not in self._operations:
+            with self._builder.at_depth(self.depth(a, b)):
+                operands = self.value(a, loc), self.value(b, loc)
+                (made,) = self._builder.emit_whole("mod", operands, {"fmod": False}, loc=loc, names=[f"{loc}.extent"])
+            probed = [self.probed(each) for each in (a, b)]
+            other = None if probed[0] is None or probed[1] is None else probed[0] % probed[1]
+            found = self._operations[key] = self.atom(made, most - 1, 0, other)
+            self._remainders.update((monomial[0], b) for monomial, _ in found.terms)
+        return self._operations[key]
 
     def _one_quotient(self, a: Polynomial, divisor: int) -> tuple[Polynomial, int]:
         """What is divided, and by what, where quotients in ``a`` that stand alone are taken apart."""

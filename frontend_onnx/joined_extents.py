@@ -342,11 +342,15 @@ def _places(site: Site, at: np.ndarray, count: Value, mode: str) -> Value:
 
 def _closed_up(site: Site, axis: int, names: Names) -> Value:
     """All operands at their bounds one behind the other, and of these the elements within extents: behind the end of an
-    operand, places are further by how much it lacks to its bound."""
+    operand, places are further by how much it lacks to its bound. Parts of one dimension are together no more than it
+    was, whatever their bounds are."""
     builder = site.builder
-    found = concat(site)[0]
+    found = dict(concat(site)[0])
+    total = builder.polynomial(found[axis])
     whole = site.emit("concat", *(site.operand(n) for n in range(len(site.operands))), axis=axis)
-    bound = whole.shape[axis]
+    bound = min(whole.shape[axis], max(builder.counts.span(total)[1], 1))
+    if total.number is not None:
+        del found[axis]
     positions = builder.constant(np.arange(bound, dtype=np.int64), f"{site.loc}.extent")
     places, counts, fixed = positions, list[Value](), 0
     for n in range(len(site.operands) - 1):
@@ -359,7 +363,7 @@ def _closed_up(site: Site, axis: int, names: Names) -> Value:
         lack = site.emit("sub", builder.constant(np.asarray(most, np.int64), f"{site.loc}.extent"), count)
         zero = builder.constant(np.asarray(0, np.int64), f"{site.loc}.extent")
         places = site.emit("add", places, site.emit("where", behind, lack, zero))
-    places = site.emit("clip", places, lo=0, hi=bound - 1)
+    places = site.emit("clip", places, lo=0, hi=whole.shape[axis] - 1)
     (result,) = builder.emit_whole("gather", [whole, places], {"axis": axis}, loc=site.loc, names=names)
     builder.extents[result.name] = found
     return result

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import CcmlError
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
-from ..ops.attributes import ints
+from ..ops.attributes import flag, ints
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .counts import Counts, Polynomial, lists_of
@@ -405,7 +405,12 @@ def _compared(counts: Counts, op: str, known: Sequence[Sequence[Polynomial]]) ->
     return found
 
 
+def _mod(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    return None if flag(attrs, "fmod") else _paired(Counts.remainder)(counts, known, attrs, loc)
+
+
 _RULES: Mapping[str, Rule] = {
+    "mod": _mod,
     "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "cast": _same, "expand": _expand,
     "reduce": _reduce, "add": _paired(lambda counts, a, b, loc: a + b), "sub": _paired(lambda counts, a, b, loc: a - b),
     "mul": _paired(lambda counts, a, b, loc: _times(a, b)), "div": _paired(_divided),

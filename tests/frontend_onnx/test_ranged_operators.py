@@ -409,6 +409,15 @@ CASES: Mapping[str, Case] = {
         [(("n", "s", 3), normal), (("n", "m", 3), normal), (("n",), places_from_0("s"))], {}, ("y",),
         {"n": Range(1, 3), "s": Range(3, 6), "m": Range(1, 3)}, opset=24,
     ),
+    **{
+        f"rolled by {shift}": Case(
+            [make("Shape", ["a"], ["n"], end=1), make("Mod", ["shift", "n"], ["at"]),
+             make("Slice", ["a", "first", "at", "first"], ["behind"]), make("Slice", ["a", "at", "n", "first"], ["before"]),
+             make("Concat", ["before", "behind"], ["rolled"], axis=0), make("Add", ["rolled", "a"], ["y"])],
+            [(("n", 3), normal)], {"shift": np.array([shift]), "first": np.array([0])}, ("y",),
+        )
+        for shift in (-1, 1, 3, -7)
+    },
     "regions of images": Case(
         [make("RoiAlign", ["a", "b", "c"], ["y"], output_height=2, output_width=3, sampling_ratio=2,
               spatial_scale=0.5)],
