@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from ..ir.types import DType
 from .context import NodeContext
 from .counts import Polynomial
 from .joined_extents import outermost_in_runs, repitched
@@ -93,14 +94,21 @@ def _kept_in_run(whole: NodeContext, y: Value, extents: Mapping[int, Value]) -> 
     return y
 
 
-def slice_counted(ctx: NodeContext) -> Value | None:
-    """Slice along dimensions with extents, or by numbers of shapes; ``None`` for all others."""
+def slice_counted(ctx: NodeContext, found: bool = False) -> Value | None:
+    """Slice along dimensions with extents, or by numbers of shapes; where these may be ``found`` in a run, by any
+    numbers. ``None`` for all others."""
     x = ctx.builder.numbers.table_in_run(ctx.input(0), ctx.loc)
     ctx = replace(ctx, inputs=(x, *ctx.inputs[1:]))
     starts, ends = _numbers(ctx, "starts", 1), _numbers(ctx, "ends", 2)
     axes, steps = _constants(ctx, "axes", 3), _constants(ctx, "steps", 4)
-    if starts is None or ends is None or axes is None or steps is None:
+    if axes is None or steps is None:
         return None
+    if starts is None or ends is None:
+        if not found:
+            return None
+        room = [x.shape[axis] for axis in ctx.axes(axes or tuple(range(ctx.input(1).type.size)), len(x.shape))]
+        starts = starts or _found_numbers(ctx, ctx.input(1), room)
+        ends = ends or _found_numbers(ctx, ctx.input(2), room)
     axes = ctx.axes(axes or tuple(range(len(starts))), len(x.shape))
     steps = steps or (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
@@ -127,6 +135,20 @@ def _numbers(ctx: NodeContext, name: str, position: int) -> Sequence[Polynomial]
     if ctx.has(name):
         return [Polynomial.constant(number) for number in ctx.integers(name)]
     return ctx.builder.numbers.of(ctx.optional(position))
+
+
+def _found_numbers(ctx: NodeContext, value: Value, room: Sequence[int]) -> list[Polynomial]:
+    """Places in dimensions of ``room`` elements that a run computes, kept within them on both sides."""
+    whole, names = replace(ctx, over_bounds=True), [f"{ctx.loc}.extent"]
+    if value.shape != (len(room),):
+        raise ctx.invalid(f"{len(room)} places of Slice are {value.type}")
+    numbers: list[Polynomial] = []
+    for n, most in enumerate(room):
+        part = whole.emit("slice", value, starts=(n,), steps=(1,), sizes=(1,))
+        number = whole.cast(whole.reshape(part, ()), DType.I64)
+        (kept,) = ctx.builder.emit_whole("clip", (number,), {"lo": -most - 1, "hi": most}, loc=ctx.loc, names=names)
+        numbers.append(ctx.builder.counts.atom(kept, most, -most - 1))
+    return numbers
 
 
 def _constants(ctx: NodeContext, name: str, position: int) -> tuple[int, ...] | None:

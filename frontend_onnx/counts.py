@@ -373,7 +373,7 @@ class Counts:
             return None
         if a.divided(b) is not None:
             return Polynomial()
-        if 0 <= low and high < least:
+        if low >= 0 and high < least:
             return a
         if high < 0 and -low <= least:
             return a + b
@@ -383,7 +383,8 @@ class Counts:
         if key not in self._operations:
             with self._builder.at_depth(self.depth(a, b)):
                 operands = self.value(a, loc), self.value(b, loc)
-                (made,) = self._builder.emit_whole("mod", operands, {"fmod": False}, loc=loc, names=[f"{loc}.extent"])
+                stems = [f"{loc}.extent"]
+                (made,) = self._builder.emit_whole("mod", operands, {"fmod": False}, loc=loc, names=stems)
             probed = [self.probed(each) for each in (a, b)]
             other = None if probed[0] is None or probed[1] is None else probed[0] % probed[1]
             found = self._operations[key] = self.atom(made, most - 1, 0, other)

@@ -11,7 +11,7 @@ from ..ir.graph import Value
 from .context import NodeContext, Rule
 from .counted_movement import expand_counted, pad_counted, reshape_counted, slice_counted, split_counted, tile_counted
 from .counts import Polynomial
-from .runtime_movement import pad_anywhere, slice_anywhere
+from .runtime_movement import is_known_slice, pad_anywhere, slice_anywhere
 
 
 def reshape(ctx: NodeContext) -> Sequence[Value]:
@@ -135,7 +135,8 @@ def slice_(ctx: NodeContext) -> Sequence[Value]:
     if counted is not None:
         return [counted]
     if ctx.opset >= 10 and ctx.runtime(1, 2, 3, 4):
-        return slice_anywhere(ctx)
+        counted = None if is_known_slice(ctx) else slice_counted(ctx, found=True)
+        return slice_anywhere(ctx) if counted is None else [counted]
     starts, ends = ctx.parameter("starts", 1), ctx.parameter("ends", 2)
     if starts is None or ends is None:
         raise ctx.invalid("Slice has no starts or no ends")

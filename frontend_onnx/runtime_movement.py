@@ -46,7 +46,19 @@ def slice_anywhere(ctx: NodeContext) -> Sequence[Value]:
     return [gather_at(ctx, x, shape, columns)]
 
 
+def is_known_slice(ctx: NodeContext) -> bool:
+    """Whether the shape of a slice is known whose starts or ends a run computes."""
+    return None not in _known_extents(ctx, _axes(ctx, 3, ctx.input(1).type.size, len(ctx.input(0).shape)))
+
+
 def _slice_shape(ctx: NodeContext, axes: Value) -> tuple[int, ...]:
+    found = _known_extents(ctx, axes)
+    if None in found:
+        return ctx.declared_shape("the range", (1, 2, 3, 4))
+    return tuple(extent for extent in found if extent is not None)
+
+
+def _known_extents(ctx: NodeContext, axes: Value) -> list[int | None]:
     """The declared extents; others follow from ends that lie a constant number behind the starts."""
     x, starts, ends, declared = ctx.input(0), ctx.input(1), ctx.input(2), ctx.declared(0)
     fixed, steps = ctx.array(axes), ctx.array(ctx.optional(4))
@@ -60,9 +72,7 @@ def _slice_shape(ctx: NodeContext, axes: Value) -> tuple[int, ...]:
             length = lengths.get(d, extent)
             if found[d] is None and length is not None:
                 found[d] = min(max(length, 0), extent)
-    if None in found:
-        return ctx.declared_shape("the range", (1, 2, 3, 4))
-    return tuple(extent for extent in found if extent is not None)
+    return found
 
 
 def pad_anywhere(ctx: NodeContext, mode: str) -> Sequence[Value]:

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
-from ccml.frontend_onnx import import_model
+from ccml.frontend_onnx import Range, import_model
 from ccml.ir.extents import cropped
 from ccml.ir.graph_text import parse_graph, print_graph
 from ccml.ops.evaluate import evaluate_graph
@@ -141,3 +141,23 @@ def test_numbers_of_shapes_make_tensors(name: str) -> None:
         (wanted,), found = onnxruntime(made, {"x": x}), compiled.run({"x": x})["y"]
         assert found.shape == wanted.shape
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -2])
+@pytest.mark.parametrize("dims", [{}, {"m": Range(1, 3), "t": Range(1, 6)}])
+def test_parts_between_places_that_a_run_computes(step: int, dims: dict[str, Range]) -> None:
+    """Places are data, so that only a run knows how many elements there are: 5 of 6, or none."""
+    nodes = [
+        helper.make_node("Slice", ["x", "from", "to", "axis", "step"], ["part"]),
+        helper.make_node("Mul", ["part", "part"], ["y"]), helper.make_node("ReduceSum", ["part", "axis"], ["sum"]),
+    ]  # fmt: skip
+    inputs = [value("x", ["m", "t"] if dims else [2, 6]), *(value(n, [1], TensorProto.INT64) for n in ("from", "to"))]
+    made = model(nodes, inputs, ["y", "sum"], {"axis": np.array([1]), "step": np.array([step])})
+    compiled = JitModel(lower_graph(optimize(import_model(made, dims)), host_machine()))
+    for shape in [(1, 1), (3, 4), (2, 6)] if dims else [(2, 6)]:
+        x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        for start, end in ((0, 5), (5, 0), (-2, 9), (3, 3), (-9, -1), (-1, -9), (4, 2), (99, -99)):
+            found = compiled.run({"x": x, "from": np.array([start]), "to": np.array([end])})
+            part = x[:, start : None if step < 0 and end < -shape[1] else end : step]
+            np.testing.assert_array_equal(found["y"], part * part)
+            np.testing.assert_allclose(found["sum"], part.sum(1, keepdims=True), rtol=1e-5, atol=1e-6)

@@ -412,7 +412,8 @@ CASES: Mapping[str, Case] = {
     **{
         f"rolled by {shift}": Case(
             [make("Shape", ["a"], ["n"], end=1), make("Mod", ["shift", "n"], ["at"]),
-             make("Slice", ["a", "first", "at", "first"], ["behind"]), make("Slice", ["a", "at", "n", "first"], ["before"]),
+             make("Slice", ["a", "first", "at", "first"], ["behind"]),
+             make("Slice", ["a", "at", "n", "first"], ["before"]),
              make("Concat", ["before", "behind"], ["rolled"], axis=0), make("Add", ["rolled", "a"], ["y"])],
             [(("n", 3), normal)], {"shift": np.array([shift]), "first": np.array([0])}, ("y",),
         )
