@@ -325,8 +325,8 @@ class Counts:
         return b if self._is_at_most(a, b) else self.operation("max", a, b, max, loc)
 
     def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
-        """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d`` is
-        less than d."""
+        """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d``
+        is less than d."""
         rest = a - b
         for monomial, number in rest.terms:
             if len(monomial) != 1:
