@@ -96,7 +96,8 @@ def _not_every_extent(problem: CcmlError, arguments: Sequence[Argument]) -> Ccml
     tried = ", ".join(f"{argument.value.name} = {argument.probed}" for argument in arguments)
     reason = f"{problem.reason}: the model does not take every extent of its ranges ({tried})"
     name = arguments[0].value.name
-    hint = f"if it takes multiples of a number, say which: --dim {name}=32*1..7 is 32, 64 ... 224; or fix the dimension"
+    multiples = f"if it takes multiples of a number, say which (--dim {name}=32*1..7 is 32, 64 ... 224)"
+    hint = f"{multiples}; or fix the dimension with --dim NAME=N"
     return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=problem.loc, hint=hint)
 
 

@@ -197,8 +197,11 @@ def split_extents(
     known: Sequence[Polynomial], bounds: Sequence[int], shape: Sequence[int], counts: Counts
 ) -> list[Polynomial] | None:
     """The extents of a ``shape`` to which one of ``bounds`` with ``known`` extents is reshaped, run by run of
-    dimensions of equal products; ``None`` where a run could be split in several ways."""
+    dimensions of equal products; ``None`` where a run could be split in several ways, or a dimension of 1 has an
+    extent."""
     found = [Polynomial.constant(extent) for extent in shape]
+    if any(bound == 1 and each.number is None for bound, each in zip(bounds, known)):
+        return None  # which dimension of 1 has it?
     for outer, inner in _runs(bounds, shape):
         total = Polynomial.constant(1)
         for axis in outer:

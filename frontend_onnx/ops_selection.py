@@ -56,7 +56,8 @@ def non_zero(ctx: NodeContext) -> Sequence[Value]:
     check_size(ctx, x.type.size)
     if ctx.builder.numbers.is_of_ones(x):
         return [ctx.reshape(counted_places(ctx, x.shape[0], ctx.extents(x)[0]), (1, x.shape[0]))]
-    inner = replace(ctx, over_bounds=True) if ctx.extents(x) else ctx
+    single = x.type.size == 1 and ctx.array(x) is None  # whose dimensions all look alike to a reshape
+    inner = replace(ctx, over_bounds=True) if single or ctx.extents(x) else ctx
     chosen = inner.cast(x, DType.BOOL)
     for axis, count in ctx.extents(x).items():  # elements keep the places that they have within the bounds
         chosen = inner.emit("and", chosen, inside_of(inner, x.shape, axis, count))
@@ -68,7 +69,10 @@ def non_zero(ctx: NodeContext) -> Sequence[Value]:
             row = inner.emit("mod", row, inner.scalar(extent, row), fmod=False)
         rows.append(inner.reshape(inner.cast(row, DType.I64), (1, x.type.size)))
     result = rows[0] if len(rows) == 1 else inner.emit("concat", *rows, axis=0)
-    return [ctx.with_extents(result, {1: found}) if inner.over_bounds else result]
+    if not inner.over_bounds:
+        return [result]
+    ctx.builder.counts.atom(found, x.type.size)
+    return [ctx.with_extents(result, {1: found})]
 
 
 def unique(ctx: NodeContext) -> Sequence[Value]:

@@ -42,9 +42,10 @@ class Stream:
         return tuple(self._at(start + k * self.width + ahead) for start in self.starts)
 
     def next_block(self, body: Expr, bodies: int) -> Block:
-        """In passage ``body`` of ``bodies`` of the loops over k: a part of the next block."""
+        """In passage ``body`` of ``bodies`` of the loops over k: a part of the next block. Of loops that are empty, as
+        those over fewer elements than the machine multiplies together, no passage fetches."""
         size = self.buffer.dtype.size
-        if self.next is None:
+        if self.next is None or bodies < 1:
             return ()
         passages = bodies * prod(axis.extent for axis in self.again)
         parts = ceil(self.elements * size / (self.lines.size * passages))

@@ -143,6 +143,15 @@ def test_numbers_of_shapes_make_tensors(name: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1)])
+def test_of_a_single_element_nothing_may_be_left(shape: tuple[int, ...]) -> None:
+    made = model([node("NonZero", ["x"], ["y"])], [value("x", shape)], ["y"])
+    compiled = JitModel(lower_graph(optimize(import_model(made)), host_machine()))
+    for number in (0, -0.0, 2):
+        x = np.full(shape, number, np.float32)
+        assert compiled.run({"x": x})["y"].tolist() == np.array(np.nonzero(x)).tolist()
+
+
 @pytest.mark.parametrize("step", [1, 2, -1, -2])
 @pytest.mark.parametrize("dims", [{}, {"m": Range(1, 3), "t": Range(1, 6)}])
 def test_parts_between_places_that_a_run_computes(step: int, dims: dict[str, Range]) -> None:

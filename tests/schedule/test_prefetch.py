@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from ccml.driver import compile_model
 from ccml.emit_llvm.objects import emit_assembly
-from ccml.ir.loops import Binary, Block, Const, Expr, For, Kernel, Prefetch, Var
+from ccml.ir.loops import INDEX, Access, Binary, Block, Buffer, Const, Expr, For, Kernel, Prefetch, Type, Var
 from ccml.ir.loops_rewrite import stmt_loads, walk_stmts
+from ccml.ir.types import DType
+from ccml.schedule.prefetch import Stream
 from ccml.targets import select
+from ccml.targets.target import CacheLines
 from onnx import TensorProto
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.numpy_helper import from_array
@@ -108,3 +111,12 @@ def test_the_instruction_is_there(tmp_path: Path) -> None:
     product(tmp_path, 256, 128, 24)
     program = compile_model(tmp_path / "product.onnx", X86).program
     assert "prefetcht0" in emit_assembly(program, X86)
+
+
+def test_of_no_passages_none_fetches() -> None:
+    """Halfwords are multiplied in pairs: a tap of one halfword leaves the loop over pairs empty."""
+    lines = CacheLines(size=64, distance=256, near=0, fewest=0)
+    weights = Buffer("w", Type(DType.I16), (4096,), access=Access.READ)
+    stream = Stream(weights, 512, (INDEX(0),), 16, INDEX(512), (), lines)
+    assert stream.next_block(INDEX(0), 0) == ()
+    assert len(stream.next_block(INDEX(0), 4)) == 4  # 1024 bytes, a quarter of 16 lines
