@@ -104,7 +104,8 @@ def model_options(function: F) -> F:
     argument = click.argument("model", type=click.Path())
     dim = click.option(
         "--dim", cls=ModelOption, multiple=True, type=NameValue(), callback=_distinct_with_file,
-        help="Bind a symbolic dimension of the model, or with N..M let each run have an extent; repeatable.",
+        help="Bind a symbolic dimension of the model, or with N..M let each run have an extent (with 32*N..M: a "
+        "multiple of 32); repeatable.",
     )  # fmt: skip
     shape = click.option(
         "--shape", cls=ModelOption, multiple=True, type=InputShape(), callback=_distinct_with_file,
