@@ -36,6 +36,7 @@ Task = tuple[str, str, str, int]
 """A kind of case, the operators it is made of (or none), and its seed."""
 
 _BATCH = {"singles": 30, "pairs": 40, "graphs": 6, "qdq": 4}
+KINDS = tuple(_BATCH)
 _CHUNK = 8
 """Batches for each call of a worker."""
 
@@ -176,7 +177,7 @@ def _batched(items: Iterable[object], size: int) -> Iterator[list]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=list(_BATCH))
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1, help="of each operator or pair, or graphs")
     parser.add_argument("--jobs", type=int, default=2)

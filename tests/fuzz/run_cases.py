@@ -55,7 +55,7 @@ def run_cases(cases: Sequence[Case], route: str = "jit") -> list[Outcome]:
         found = computed(together, cases[0].opset, route)
     except Exception as problem:  # anything that the compiler lets through is what we are looking for
         if len(cases) == 1:
-            return [_failure(cases[0], problem)]
+            return [failure(cases[0], problem)]
         half = len(cases) // 2
         return run_cases(cases[:half], route) + run_cases(cases[half:], route)
     outcomes = []
@@ -81,11 +81,12 @@ def _refused(case: Case) -> Outcome | None:
         with np.errstate(all="ignore"):
             import_source(_FILE, case.parts.model(case.opset))
     except Exception as problem:
-        return _failure(case, problem)
+        return failure(case, problem)
     return None
 
 
-def _failure(case: Case, problem: Exception) -> Outcome:
+def failure(case: Case, problem: Exception) -> Outcome:
+    """What becomes of a case of which the compiler makes nothing, or what does not run."""
     if isinstance(problem, CcmlError) and not problem.kind.code.startswith(_INTERNAL):
         return Outcome(case, Verdict.REFUSED, str(problem))
     last = traceback.extract_tb(problem.__traceback__)[-1]
