@@ -205,7 +205,7 @@ class ExpressionWriter:
         if function is None:
             if row.recognized is None:
                 raise internal_error(f"LLVM has no {expr.function} of {type_.lanes} lanes for {self.architecture}")
-            if self.architecture in row.opaque:
+            if self.architecture in row.opaque and type_.lanes == 1:  # vectors are no operands of assembly
                 expr = replace(expr, args=tuple(map(self._hidden, expr.args)))
                 self._made.append(expr)
             self._made.append(row.recognized(expr))

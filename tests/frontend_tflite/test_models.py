@@ -88,8 +88,9 @@ def test_results_against_the_kernels_of_tensorflow_lite(name: str) -> None:
     ],
 )
 def test_no_layout_is_left_behind(name: str, peer: str) -> None:
-    """As many kernels as the QDQ ONNX model has without its conversions at the ends, and no more RAM."""
-    machine = find_machine("cortex-m4")
+    """As many kernels as the QDQ ONNX model has without its conversions at the ends, and no more RAM, on a core where
+    that does not hang on how results are requantized."""
+    machine = find_machine("cortex-m3")
     own = compile_model(_path(name), machine)
     other = compile_model(models_dir() / f"mlperf_tiny_{peer}_qdq_int8.onnx", machine)
     assert not any("transpose" in node.op for node in own.optimized.nodes)
