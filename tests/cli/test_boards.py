@@ -161,7 +161,7 @@ def test_blocks_of_ram_as_pools_where_one_is_too_small(tmp_path: Path) -> None:
 
 def test_pools_that_leave_the_stack_no_room_do_not_fit(tmp_path: Path) -> None:
     nodes = [helper.make_node("Softmax", ["x"], ["s"], axis=0), helper.make_node("Exp", ["s"], ["y"])]
-    model = save_model(tmp_path / "net.onnx", *nodes, shape=(2, 10920))
+    model = save_model(tmp_path / "net.onnx", *nodes, shape=(2, 16380))
     done = ccml("compile", model, "--board", "stm32f4-discovery", "--pool", "sram=128KiB", "-o", tmp_path / "out")
     assert done.exit_code == 5 and re.search(r"does not fit .*: sram with stack 131,\d+ of 131,072", done.stderr)
 
