@@ -11,7 +11,10 @@ static inline void ccml_copy_bytes(const int8_t *x, int8_t *y, int32_t count)
 {
     int32_t i = 0;
     for (; i + 4 <= count; i += 4) {
-        __builtin_memcpy(&y[i], &x[i], 4);
+        uint32_t word;
+        __builtin_memcpy(&word, &x[i], 4);
+        __asm__("" : "+r"(word)); /* else the loop is a call of memcpy at some levels of optimization */
+        __builtin_memcpy(&y[i], &word, 4);
     }
     for (; i < count; ++i) {
         y[i] = x[i];
