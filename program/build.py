@@ -110,22 +110,15 @@ def _in_place_or_rows(graph: Graph, machine: Machine, goal: Goal, dump: Dump | N
     """A program of which some layers are computed in the place of their operand, all rows of a few channels at a time;
     or where these are too much, or the goal is RAM and that takes less, one whose layers go row by row."""
     wider = replace(machine, cpu=replace(machine.cpu, in_rows=False))
-    try:
-        in_place = _lowered(graph, wider, goal, None, shared)
-    except CcmlError as problem:
-        if problem.kind is not ErrorCode.BUDGET:
-            raise
+    in_place = _fitting(graph, wider, goal, shared)
+    if in_place is None:
         return _lowered(graph, machine, goal, dump, shared)
-    if goal.optimize is not Optimize.RAM or not any(BLOCKS[block].in_parts for block in _invoked(in_place)):
-        return in_place if dump is None else _lowered(graph, wider, goal, dump, shared)
-    try:
-        in_rows = _lowered(graph, machine, goal, None, shared)
-    except CcmlError as problem:
-        if problem.kind is not ErrorCode.BUDGET:
-            raise
-        in_rows = in_place
-    chosen, cpu = (in_rows, machine) if in_rows.plan.ram < in_place.plan.ram else (in_place, wider)
-    return chosen if dump is None else _lowered(graph, cpu, goal, dump, shared)
+    chosen, its = in_place, wider
+    if goal.optimize is Optimize.RAM and any(BLOCKS[block].in_parts for block in _invoked(in_place)):
+        in_rows = _fitting(graph, machine, goal, shared)
+        if in_rows is not None and in_rows.plan.ram < in_place.plan.ram:
+            chosen, its = in_rows, machine
+    return chosen if dump is None else _lowered(graph, its, goal, dump, shared)
 
 
 def _invoked(program: Program) -> set[str]:
@@ -138,17 +131,22 @@ def _with_little_ram(graph: Graph, machine: Machine, goal: Goal, dump: Dump | No
     """A program whose loops run to the extents of a run, unless it takes more memory than one whose loops run to their
     bounds: row by row, layers go with such loops alone."""
     whole = _lowered(replace(graph, extents=()), machine, goal, None, shared)
-    try:
-        short = _lowered(graph, machine, goal, None, shared)
-    except CcmlError as problem:
-        if problem.kind is not ErrorCode.BUDGET:
-            raise
-        short = None
+    short = _fitting(graph, machine, goal, shared)
     if short is not None and short.plan.ram <= whole.plan.ram * MORE_RAM:
         return short if dump is None else _lowered(graph, machine, goal, dump, shared)
     if dump is not None:
         whole = _lowered(replace(graph, extents=()), machine, goal, dump, shared)
     return replace(whole, extents=graph.extents)
+
+
+def _fitting(graph: Graph, machine: Machine, goal: Goal, shared: bool) -> Program | None:
+    """A program, or ``None`` where it needs more RAM than the ``goal`` allows."""
+    try:
+        return _lowered(graph, machine, goal, None, shared)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.BUDGET:
+            raise
+        return None
 
 
 def _lowered(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
