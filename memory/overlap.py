@@ -65,12 +65,24 @@ def _in_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int)
     )
     size = max(int(reads.end.max(initial=0)), int(writes.end.max(initial=0)))
     first_write, last_read = np.full(size, -_NEVER), np.full(size, _NEVER)
-    for touches, times, keep in ((writes, first_write, np.minimum), (reads, last_read, np.maximum)):
-        for width in np.unique(touches.end - touches.begin):
-            chosen = touches.end - touches.begin == width
-            for byte in range(width):
-                keep.at(times, touches.begin[chosen] + byte, touches.time[chosen])
+    _keep_times(writes, first_write, np.minimum)
+    _keep_times(reads, last_read, np.maximum)
     return bool(np.all(last_read <= first_write))
+
+
+def _keep_times(touches: Touches, times: np.ndarray, keep: np.ufunc) -> None:
+    """Puts into ``times``, one for each byte, what ``keep`` chooses of those of all ``touches`` of the byte: many short
+    ones byte by byte of all, few long ones one by one."""
+    widths = touches.end - touches.begin
+    for width in np.unique(widths):
+        begin, time = touches.begin[widths == width], touches.time[widths == width]
+        if len(begin) < width:
+            for first, when in zip(begin.tolist(), time.tolist()):
+                part = times[first : first + width]
+                keep(part, when, out=part)
+        else:
+            for byte in range(width):
+                keep.at(times, begin + byte, time)
 
 
 def may_alias(a: DType, b: DType) -> bool:
