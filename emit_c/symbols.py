@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 
+from .. import __version__
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Kernel
 from ..ir.program import STATE, Program, Role, Storage
@@ -250,7 +250,7 @@ def check_pool_names(names: Sequence[str]) -> None:
 
 def banner(program: Program, what: str) -> str:
     """The comment at the head of every C file."""
-    return f"/* {comment_text(program.name)}: {what}, by ccml {version('ccml')}.\n   {LICENCE} */\n"
+    return f"/* {comment_text(program.name)}: {what}, by ccml {__version__}.\n   {LICENCE} */\n"
 
 
 def comment_text(text: str) -> str:

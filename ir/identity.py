@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 
+from .. import __version__
 from .by_content import bytes_of
 from .program import Program
 from .program_text import print_program
@@ -35,5 +35,5 @@ def model_id(program: Program) -> int:
 
 def identity_of(programs: Sequence[Program]) -> int:
     """The identity of programs that are compiled into one library."""
-    text = " ".join((version("ccml"), *(f"{program.target} {program_digest(program)}" for program in programs)))
+    text = " ".join((__version__, *(f"{program.target} {program_digest(program)}" for program in programs)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") or 1

@@ -63,14 +63,27 @@ def exact_multiplier(
 def exact_multipliers(
     scales: np.ndarray, bounds: Sequence[tuple[int, int]], zero_point: int, lo: int, hi: int
 ) -> list[FixedPoint | None]:
-    """The same for many channels, each with its own scale and accumulator bounds."""
-    acc_lo, acc_hi = (np.array(column, np.int64) for column in zip(*bounds))
-    steps = thresholds(scales, acc_lo, acc_hi, zero_point, lo, hi)
-    results = np.arange(lo + 1, hi + 1, dtype=np.int64)
-    return [
-        _settle(float(scale), row, results - zero_point, low, high)
-        for scale, row, (low, high) in zip(scales, steps, bounds, strict=True)
-    ]
+    """The same for many channels, each with its own scale and accumulator bounds: for each the first shifts with a
+    multiplier that steps where the definition does."""
+    steps = _Steps.of(scales, bounds, zero_point, lo, hi)
+    nominal = scales.astype(np.float64)
+    largest, furthest = np.max(np.abs(steps.bounds), axis=1), int(np.max(np.abs(steps.wanted), initial=1)) + 1
+    found: list[FixedPoint | None] = [None] * len(scales)
+    left = np.arange(len(scales))
+    for pre_shift, post_shift in _SHIFTS:
+        if not left.size:
+            break
+        factors = nominal[left] * 2.0 ** (32 + post_shift - pre_shift)
+        fits = (largest[left] <= _I32 >> pre_shift) & (factors < _I32) & (furthest << 32 + post_shift <= _SAFE)
+        tried = left[fits]
+        if not tried.size:
+            continue
+        least, greatest = steps.multipliers(tried, pre_shift, post_shift)
+        chosen = np.clip(np.rint(factors[fits]), least, greatest).astype(np.int64)
+        for channel, multiplier in zip(tried[least <= greatest], chosen[least <= greatest]):
+            found[channel] = FixedPoint(pre_shift, int(multiplier), post_shift)
+        left = np.setdiff1d(left, tried[least <= greatest])
+    return found
 
 
 def common_multipliers(
@@ -83,16 +96,13 @@ def common_multipliers(
     post_shifts: Sequence[int],
 ) -> tuple[np.ndarray, int] | None:
     """Multipliers of many channels for the first of ``post_shifts`` for which all have one, and that."""
-    acc_lo, acc_hi = (np.array(column, np.int64) for column in zip(*bounds))
-    steps = thresholds(scales, acc_lo, acc_hi, zero_point, lo, hi)
-    wanted = np.arange(lo + 1, hi + 1, dtype=np.int64) - zero_point
+    steps, every = _Steps.of(scales, bounds, zero_point, lo, hi), np.arange(len(scales))
     for post_shift in post_shifts:
         nominal = scales.astype(np.float64) * 2.0 ** (32 + post_shift - pre_shift)
         if np.any(nominal >= _I32):
             continue
-        ranges = [_multipliers(row, wanted, bound, pre_shift, post_shift) for row, bound in zip(steps, bounds)]
-        if all(least <= greatest for least, greatest in ranges):
-            least, greatest = np.array(ranges, np.float64).T
+        least, greatest = steps.multipliers(every, pre_shift, post_shift)
+        if np.all(least <= greatest):
             return np.clip(np.rint(nominal), least, greatest).astype(np.int32), post_shift
     return None
 
@@ -111,11 +121,9 @@ def have_multipliers(
     nominal = scales.astype(np.float64) * 2.0 ** (32 + post_shift - pre_shift)
     if np.any(nominal >= _I32):
         return np.full(scales.shape, True)
-    acc_lo, acc_hi = (np.array(column, np.int64) for column in zip(*bounds))
-    steps = thresholds(scales, acc_lo, acc_hi, zero_point, lo, hi)
-    wanted = np.arange(lo + 1, hi + 1, dtype=np.int64) - zero_point
-    ranges = (_multipliers(row, wanted, bound, pre_shift, post_shift) for row, bound in zip(steps, bounds))
-    return np.array([least <= greatest for least, greatest in ranges])
+    steps = _Steps.of(scales, bounds, zero_point, lo, hi)
+    least, greatest = steps.multipliers(np.arange(len(scales)), pre_shift, post_shift)
+    return least <= greatest
 
 
 def thresholds(
@@ -123,57 +131,71 @@ def thresholds(
 ) -> np.ndarray:
     """For each scale and each result from ``lo + 1`` to ``hi``, the least accumulator that gives it or more.
 
-    ``acc_lo`` where all do, ``acc_hi + 1`` where none does. By bisection, for all at once.
+    ``acc_lo`` where all do, ``acc_hi + 1`` where none does. By bisection, for all at once, of the few accumulators
+    about the quotient where the definition, which rounds it, can step; of all where it steps elsewhere after all.
     """
-    results = np.arange(lo + 1, hi + 1, dtype=np.int64)
-    low = np.broadcast_to(acc_lo[:, np.newaxis], (len(scales), len(results))).copy()
-    high = np.broadcast_to(acc_hi[:, np.newaxis] + 1, low.shape).copy()
-    while np.any(low < high):
-        middle = (low + high) >> 1
-        enough = defined(middle, scales[:, np.newaxis], zero_point, lo, hi) >= results
-        low, high = np.where(enough | (low >= high), low, middle + 1), np.where(enough, middle, high)
+    wanted = (np.arange(lo + 1, hi + 1, dtype=np.int64) - zero_point).astype(np.float64)
+    factors = np.asarray(scales, np.float32)[:, np.newaxis]
+    least, beyond = acc_lo[:, np.newaxis], acc_hi[:, np.newaxis] + 1
+
+    def enough(acc: np.ndarray) -> np.ndarray:
+        return np.rint(acc.astype(np.float32) * factors) >= wanted
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        quotient = np.clip(np.nan_to_num((wanted - 0.5) / factors.astype(np.float64)), -(2.0**40), 2.0**40)
+        slack = 2 + np.abs(quotient) * 2.0**-22
+        low = np.clip(np.floor(quotient - slack).astype(np.int64), least, beyond)
+        high = np.clip(np.ceil(quotient + slack).astype(np.int64), low, beyond)
+        elsewhere = ((low > least) & enough(low - 1)) | ((high < beyond) & ~enough(high))
+        low, high = np.where(elsewhere, least, low), np.where(elsewhere, beyond, high)
+        while np.any(low < high):
+            middle = (low + high) >> 1
+            reached = enough(middle)
+            low, high = np.where(reached | (low >= high), low, middle + 1), np.where(reached, middle, high)
     return low
 
 
-def _settle(scale: float, steps: np.ndarray, wanted: np.ndarray, acc_lo: int, acc_hi: int) -> FixedPoint | None:
-    """The first shifts with a multiplier that steps where the definition does."""
-    largest, furthest = max(abs(acc_lo), abs(acc_hi)), int(np.max(np.abs(wanted), initial=1)) + 1
-    for pre_shift, post_shift in _SHIFTS:
-        nominal = scale * 2.0 ** (32 + post_shift - pre_shift)
-        fits = largest << pre_shift <= _I32 and nominal < _I32 and furthest << 32 + post_shift <= _SAFE
-        if not fits:
-            continue
-        least, greatest = _multipliers(steps, wanted, (acc_lo, acc_hi), pre_shift, post_shift)
-        if least <= greatest:
-            return FixedPoint(pre_shift, min(max(round(nominal), least), greatest), post_shift)
-    return None
+@dataclass(frozen=True)
+class _Steps:
+    """Where the definition steps: ``at[channel, k]`` is the least accumulator that gives ``wanted[k]``, the results
+    without the zero point, or more, within ``bounds[channel]``."""
+
+    at: np.ndarray
+    wanted: np.ndarray
+    bounds: np.ndarray
+
+    @classmethod
+    def of(
+        cls, scales: np.ndarray, bounds: Sequence[tuple[int, int]], zero_point: int, lo: int, hi: int
+    ) -> _Steps:
+        limits = np.array(bounds, np.int64).reshape(-1, 2)
+        at = thresholds(scales, limits[:, 0], limits[:, 1], zero_point, lo, hi)
+        return cls(at, np.arange(lo + 1, hi + 1, dtype=np.int64) - zero_point, limits)
+
+    def multipliers(self, channels: np.ndarray, pre_shift: int, post_shift: int) -> tuple[np.ndarray, np.ndarray]:
+        """For each of ``channels`` the least and the greatest multiplier m with, for every result y and its step t,
+
+        t * m + half >= y * one   and   (t - 1) * m + half < y * one,   one = 2 * half = 2^(32 + post_shift),
+
+        t and t - 1 shifted, and within the bounds of the accumulator.
+        """
+        at, (acc_lo, acc_hi) = self.at[channels], self.bounds[channels].T[:, :, np.newaxis]
+        bound = (self.wanted << 32 + post_shift) - (1 << 31 + post_shift)
+        least, greatest = _solve(at << pre_shift, bound, at <= acc_hi)
+        # s * m <= b - 1 is -s * m >= 1 - b.
+        more, fewer = _solve(-(at - 1 << pre_shift), 1 - bound, at > acc_lo)
+        return np.maximum(np.maximum(least, more), 0), np.minimum(np.minimum(greatest, fewer), _I32)
 
 
-def _multipliers(
-    steps: np.ndarray, wanted: np.ndarray, bounds: tuple[int, int], pre_shift: int, post_shift: int
-) -> tuple[int, int]:
-    """Least and greatest multiplier m with, for every result y and its least accumulator t,
-
-    t * m + half >= y * one   and   (t - 1) * m + half < y * one,   one = 2 * half = 2^(32 + post_shift),
-
-    t and t - 1 shifted, and within the bounds of the accumulator.
-    """
-    bound = (wanted << 32 + post_shift) - (1 << 31 + post_shift)
-    reached, missed = steps <= bounds[1], steps > bounds[0]
-    least, greatest = _solve(steps[reached] << pre_shift, bound[reached])
-    # s * m <= b - 1 is -s * m >= 1 - b.
-    more, fewer = _solve(-(steps[missed] - 1 << pre_shift), 1 - bound[missed])
-    return max(least, more, 0), min(greatest, fewer, _I32)
-
-
-def _solve(factor: np.ndarray, bound: np.ndarray) -> tuple[int, int]:
-    """The m between -2^62 and 2^62 with factor * m >= bound for all elements; an empty range where there is none."""
-    if np.any((factor == 0) & (bound > 0)):
-        return _SAFE, -_SAFE
-    rising, falling = factor > 0, factor < 0
-    least = -(-bound[rising] // factor[rising])
-    greatest = bound[falling] // factor[falling]
-    return int(least.max(initial=-_SAFE)), int(greatest.min(initial=_SAFE))
+def _solve(factor: np.ndarray, bound: np.ndarray, holds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the m between -2^62 and 2^62 with factor * m >= bound for all elements of the row that ``holds``; an
+    empty range where there is none."""
+    rising, falling = holds & (factor > 0), holds & (factor < 0)
+    divisor = np.where(factor == 0, 1, factor)
+    least = np.max(-(-bound // divisor), axis=1, where=rising, initial=-_SAFE)
+    greatest = np.min(bound // divisor, axis=1, where=falling, initial=_SAFE)
+    never = np.any(holds & (factor == 0) & (bound > 0), axis=1)
+    return np.where(never, _SAFE, least), np.where(never, -_SAFE, greatest)
 
 
 # ---------------------------------------------------------------- binary32 in integers

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
-from .. import targets
+from .. import __version__, targets
 from ..emit_llvm.jit import host_machine
 from ..errors import CcmlError
 from ..targets import TARGETS
@@ -97,7 +97,7 @@ def _facts() -> dict[str, str]:
     except CcmlError as problem:
         host = problem.reason
     return {
-        "ccml": importlib.metadata.version("ccml"),
+        "ccml": __version__,
         "Python": platform.python_version(),
         "LLVM": ".".join(map(str, llvm.llvm_version_info)),
         "onnx": importlib.metadata.version("onnx"),

@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
-from importlib.metadata import version
 from pathlib import Path
 
+from .. import __version__
 from ..errors import CcmlError, ErrorCode
 from ..schedule.decision import MOST_CHUNKS, BlockShape, Decision, Tuned
 
@@ -159,7 +159,7 @@ def read_decisions(path: str | Path) -> Tuned:
 
     Raises ``BAD_INPUT`` that names the line which is no measurement.
     """
-    return best_decisions(read_records(path), version("ccml"))
+    return best_decisions(read_records(path), __version__)
 
 
 def best_decisions(records: Sequence[Record], current_version: str) -> Tuned:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from .. import __version__
 from ..costs.predict import has_cost_model
 from ..driver import Compiled, Goal, Source, lower, run_passes
 from ..errors import CcmlError, ErrorCode
@@ -82,7 +82,7 @@ def tune_source(
 
 class _Tuner:
     def __init__(self, source: Source, machine: Machine, database: Path, meter: Meter, goal: Goal) -> None:
-        self.source, self.machine, self.database, self.version = source, machine, database, version("ccml")
+        self.source, self.machine, self.database, self.version = source, machine, database, __version__
         self.meter, self.goal = meter, goal
         self.records = read_records(database) if database.exists() else []
         self.optimized = run_passes(source, machine=machine)
