@@ -24,7 +24,10 @@ MAX_MEMBERS = 128
 """Nodes of a group. Kernels that grow with a chain of nodes take ever longer to compile and save ever less traffic."""
 
 MAX_CHOICES = 8
-"""Operands of a concat that another node takes in: there each element is a choice among all of them."""
+"""Operands of a concat that another view takes in: there each element is a choice among all of them."""
+
+MAX_PARTS = 64
+"""The same where pointwise work takes it in: there each operand has a loop of its own."""
 
 
 def fuse(graph: Graph) -> Graph:
@@ -171,7 +174,8 @@ class _Grouping:
         node, reader = self.graph.nodes[place], self.graph.nodes[user]
         if place in self._grouped or _kind(node) is not Kind.VIEW or _kind(reader) is Kind.ANCHOR:
             return False
-        if node.op == "concat" and len(node.operands) > MAX_CHOICES:
+        most = MAX_CHOICES if _kind(reader) is Kind.VIEW else MAX_PARTS
+        if node.op == "concat" and len(node.operands) > most:
             return False
         if node.op == "reshape" and without_units(node.operands[0].shape) != without_units(node.output.shape):
             return False

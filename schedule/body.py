@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
+from dataclasses import replace
 
 from ..ir.build import maximum, minimum, select
 from ..ir.graph import Graph, Node, Value
@@ -24,23 +24,24 @@ class Body:
 
     ``refs`` hold the tensors from outside, by value name; ``seeds`` the elements that are known already (the result
     of an anchor). Intermediate values that are needed twice are named in ``lets``, which must precede the use.
+    ``chosen`` holds the positions of the operands that concatenations show wherever elements are asked for.
     """
 
     def __init__(
-        self, graph: Graph, refs: Mapping[str, TensorRef], names: Names, seeds: Mapping[str, Expr] | None = None
+        self,
+        graph: Graph,
+        refs: Mapping[str, TensorRef],
+        names: Names,
+        seeds: Mapping[str, Expr] | None = None,
+        chosen: Mapping[str, int] | None = None,
     ) -> None:
         self.graph, self.refs, self.names = graph, refs, names
         self.lets: list[Let] = []
         self._producers = graph.producers()
         self._uses = {name: len(nodes) for name, nodes in graph.uses().items()}
         self._seeds = dict(seeds or {})
+        self._chosen = dict(chosen or {})
         self._known: dict[tuple[str, tuple[Expr, ...]], Expr] = {}
-
-    def restarted(self) -> Body:
-        """A body for the same values in another loop: nothing is named yet."""
-        other = copy(self)
-        other.lets, other._known = [], {}
-        return other
 
     def bind(self, stem: str, expr: Expr) -> Expr:
         """Names an intermediate value."""
@@ -106,7 +107,11 @@ class Body:
         row = OPS[node.op]
         assert row.index_map is not None
         result: Expr | None = None
-        for source in reversed(row.index_map(node, index)):
+        sources = row.index_map(node, index)
+        if node.output.name in self._chosen:
+            position = self._chosen[node.output.name]
+            sources = [replace(each, valid=None) for each in sources if each.operand == position]
+        for source in reversed(sources):
             operand = node.inputs[source.operand]
             assert operand is not None
             where = source.index if source.valid is None else _clamped(source.index, operand.shape)

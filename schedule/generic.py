@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from ..ir.build import store
 from ..ir.graph import Node, Value
-from ..ir.loops import Alloc, Block, Buffer, Expr, Space, Stmt, Type, Var, as_expr
+from ..ir.loops import Alloc, Block, Buffer, Expr, Space, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from ..ops.attributes import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .body import Body, is_copy, table_names
 from .greatest_of_rows import greatest_of_rows
 from .kernel import KernelContext
+from .parts import Part, parts
 from .tensors import TensorRef, merge_dimensions
 
 _STACK_BYTES = 256
@@ -67,14 +67,9 @@ class NestAdapter:
 
 
 def lower_pointwise(ctx: KernelContext) -> Block:
-    """A group without anchor: one pass over the output, or one over each piece of a concatenation or padding."""
-    pieces = _pieces(ctx)
-    if pieces is None:
-        pieces = [_whole(ctx)]
-    out: list[Stmt] = []
-    for block in pieces:
-        out.extend(ctx.vectorized(block))
-    return tuple(out)
+    """A group without anchor: one pass over the output, or one over each part that concatenations in it have."""
+    passes = [_part(ctx, part) for part in parts(ctx.body, ctx.output)] or [_whole(ctx)]
+    return tuple(stmt for block in passes for stmt in ctx.vectorized(block))
 
 
 def _whole(ctx: KernelContext) -> Block:
@@ -93,8 +88,21 @@ def _keeps_places(node: Node, shape: tuple[int, ...]) -> bool:
     return node.output.shape == shape and (is_copy(node) or OPS[node.op].kind is Kind.POINTWISE)
 
 
-def _assign(ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef]) -> Block:
-    body = Body(ctx.body, refs, ctx.names)
+def _part(ctx: KernelContext, part: Part) -> Block:
+    """The loops over a part: no choice among the operands of a concatenation is left inside them."""
+    shape = [part.extent if axis == part.axis else extent for axis, extent in enumerate(ctx.output.shape)]
+
+    def assign(index: Sequence[Expr]) -> Block:
+        there = [i + part.start if axis == part.axis else i for axis, i in enumerate(index)]
+        return _assign(ctx, there, ctx.refs, part.operands)
+
+    return _loops(ctx, shape, assign)
+
+
+def _assign(
+    ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef], chosen: Mapping[str, int] | None = None
+) -> Block:
+    body = Body(ctx.body, refs, ctx.names, chosen=chosen)
     value = body.element(ctx.output, index)
     out = refs[ctx.output.name]
     return (*body.lets, store(out[index], value))
@@ -107,29 +115,3 @@ def _loops(ctx: KernelContext, shape: Sequence[int], body: Callable[[Sequence[Ex
     for axis, extent in reversed(list(zip(axes, shape))):
         block = loop(axis, extent, *block)
     return block
-
-
-def _pieces(ctx: KernelContext) -> list[Block] | None:
-    """Loops over the parts of an output that come from different places: no choice is left inside them."""
-    root = ctx.body.producers().get(ctx.output.name)
-    if root is None or root.op not in ("concat",):
-        return None
-    return _concatenated(ctx, root)
-
-
-def _concatenated(ctx: KernelContext, root: Node) -> list[Block]:
-    axis = integer(root.attrs, "axis")
-    out = ctx.refs[ctx.output.name]
-    whole = Body(ctx.body, ctx.refs, ctx.names)
-    blocks, start = [], 0
-    for operand in root.operands:
-
-        def copy(index: Sequence[Expr], operand: Value = operand, start: int = start) -> Block:
-            body = whole.restarted()
-            value = body.element(operand, index)
-            where = [i + start if d == axis else i for d, i in enumerate(index)]
-            return (*body.lets, store(out[where], value))
-
-        blocks.append(_loops(ctx, operand.shape, copy))
-        start += operand.shape[axis]
-    return blocks

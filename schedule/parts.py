@@ -1,0 +1,75 @@
+"""Where the output of a group comes from other operands of the concatenations in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from ..ir.graph import Graph, Node, Value
+from ..ops.attributes import integer
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+from .body import is_copy
+
+
+@dataclass(frozen=True)
+class Part:
+    """``extent`` elements of an output along ``axis``, from ``start`` on, and for each concatenation, by the name of its
+    output, the position of the operand that it shows there."""
+
+    axis: int
+    start: int
+    extent: int
+    operands: Mapping[str, int]
+
+
+def parts(body: Graph, output: Value) -> list[Part]:
+    """The parts of ``output`` within which no concatenation whose elements are read in their own places has a choice.
+
+    None where there is no such concatenation; those along another axis than the first keep their choices.
+    """
+    found = _in_their_places(body, output)
+    if not found:
+        return []
+    axis = integer(found[0].attrs, "axis")
+    ends = {
+        node.output.name: list(accumulate(operand.shape[axis] for operand in node.operands))
+        for node in found
+        if integer(node.attrs, "axis") == axis
+    }
+    cuts = sorted({0, *(end for each in ends.values() for end in each)})
+    return [
+        Part(axis, start, end - start, {name: bisect_right(each, start) for name, each in ends.items()})
+        for start, end in pairwise(cuts)
+    ]
+
+
+def _in_their_places(body: Graph, output: Value) -> list[Node]:
+    """Concatenations that are read at the index of ``output`` alone, the first one first."""
+    producers = body.producers()
+    waiting, seen, found, moved = [output], set[str](), list[Node](), set[str]()
+    while waiting:
+        value = waiting.pop(0)
+        node = producers.get(value.name)
+        if node is None or value.name in seen:
+            continue
+        seen.add(value.name)
+        if OPS[node.op].kind is Kind.POINTWISE or is_copy(node):
+            waiting.extend(node.operands)
+        else:
+            found.extend([node] if node.op == "concat" else [])
+            moved.update(name for operand in node.operands for name in _computed_from(operand, producers))
+    return [node for node in found if node.output.name not in moved]
+
+
+def _computed_from(value: Value, producers: Mapping[str, Node]) -> Iterator[str]:
+    """``value`` and what it is computed from in the group, by name."""
+    waiting, seen = [value], set[str]()
+    while waiting:
+        each = waiting.pop()
+        if each.name in producers and each.name not in seen:
+            seen.add(each.name)
+            waiting.extend(producers[each.name].operands)
+    yield from seen
