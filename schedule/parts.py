@@ -16,8 +16,8 @@ from .body import is_copy
 
 @dataclass(frozen=True)
 class Part:
-    """``extent`` elements of an output along ``axis``, from ``start`` on, and for each concatenation, by the name of its
-    output, the position of the operand that it shows there."""
+    """``extent`` elements of an output along ``axis``, from ``start`` on, and for each concatenation, by the name of
+    its output, the position of the operand that it shows there."""
 
     axis: int
     start: int
