@@ -77,6 +77,9 @@ def _rounded(ctx: NodeContext, quotient: Value, zero_point: Value | None, to: DT
     if to in NARROW_FLOATS:
         return ctx.emit("cast", steps, to=to, saturate=bool(ctx.integer("saturate", 1)))
     least, greatest = _limits(to)
+    if to.is_signed:  # what is no number becomes the least integer, as by ``quantize``; its cast would be 0
+        floor = ctx.scalar(least, steps)
+        steps = ctx.emit("where", ctx.emit("ge", steps, floor), steps, floor)
     return ctx.cast(ctx.emit("clip", steps, lo=float(least), hi=float(greatest)), to)
 
 
@@ -113,7 +116,7 @@ def _dequantize_blocks(ctx: NodeContext, x: Value, scale: Value, zero_point: Val
 def _constant_parameters(
     ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int
 ) -> dict[str, object] | None:
-    """scale, zero_point and axis as attributes, or ``None`` where they are not constant or in blocks."""
+    """scale, zero_point and axis as attributes, or ``None`` where they are not constant, in blocks or no grid."""
     scales, zeros = ctx.array(scale), ctx.array(zero_point)
     known = scales is not None and (zero_point is None or zeros is not None)
     if scales is None or not known or len(scale.shape) > 1 or ctx.integer("block_size", 0):
@@ -123,7 +126,7 @@ def _constant_parameters(
     if zeros is not None and zeros.dtype.kind not in "iu":
         raise ctx.invalid(f"the zero point is {zeros.dtype}, not an integer")
     if not (np.isfinite(scales) & (scales > 0)).all():
-        raise ctx.invalid("a scale is not positive and finite")
+        return None  # as where a quantizer met a mask of infinities: defined, but no grid of numbers
     flat = tuple(float(entry) for entry in scales.astype(np.float32).reshape(-1))
     zero = (0,) * len(flat) if zeros is None else tuple(int(entry) for entry in zeros.reshape(-1))
     return {"scale": flat, "zero_point": zero, "axis": 0 if len(flat) == 1 else ctx.axis(axis, len(x.shape))}

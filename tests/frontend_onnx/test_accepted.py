@@ -87,6 +87,22 @@ def test_dynamic_quantization(x: np.ndarray) -> None:
     check(model([node], [value("x", x.shape)], ["y", "scale", "zero"]), {"x": np.asarray(x)})
 
 
+@pytest.mark.parametrize("scale", [np.inf, np.nan, 0.0, -0.5])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint16])
+def test_scales_that_make_no_grid(kind: type, scale: float) -> None:
+    """As quantizers write them for a mask of infinities: numbers go to the zero point, what is none to the least."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    proto = model(nodes, [value("x", [7])], ["q", "y"], {"s": np.float32(scale), "z": kind(3)})
+    feeds = {"x": np.array([0, -1.3, 40, -3e38, -np.inf, np.inf, np.nan], np.float32)}
+    expected = onnxruntime(proto, feeds)
+    for results in (run(proto, feeds), run_compiled(proto, feeds)):
+        for result, wanted in zip(results, expected):
+            np.testing.assert_array_equal(result, wanted)
+
+
 @pytest.mark.parametrize("op", ["Conv", "MatMul", "Resize"])
 def test_results_of_16_bits_without_sign(op: str) -> None:
     """Of operands of 8 bits; the float operator decides, so that results may be one step off."""
