@@ -21,6 +21,7 @@ from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..passes.fold_constants import CONSTANTS_PER_STORED, MAX_CONSTANT_BYTES
 from .counts import Counts, Polynomial
+from .equal_nodes import equal_node
 from .extents import COUNTED, Extents, Site, extents_of_results
 from .joined_extents import replaced_by_others
 from .probe import MARK, Argument, Probe, depends
@@ -289,6 +290,10 @@ class FoldingBuilder(GraphBuilder):
         decided = None if plain else self.numbers.decided(op, operands, attributes, types, loc)
         if decided is not None:
             return (self.typed_constant(decided, types[0], stems[0]),)
+        if op in COUNTED:
+            twin = equal_node(self.nodes, op, operands, attributes, self.constants, self.producers)
+            if twin is not None:
+                return twin.outputs
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
         self._note_dequantized(self.nodes[-1])
         self.producers.update((value.name, self.nodes[-1]) for value in values)

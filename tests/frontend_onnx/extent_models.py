@@ -29,7 +29,7 @@ def places_of(x: str = "x") -> list[onnx.NodeProto]:
 C: dict[str, Operand] = {
     "zero": np.array(0), "first": np.array([0]), "behind": np.array([1]), "floats": np.arange(4, dtype=np.float32),
     "w": np.random.default_rng(7).standard_normal((4, 5)).astype(np.float32), "axis": np.array([1]),
-    "tiny": np.float32(0.5),
+    "tiny": np.float32(0.5), "none": np.float32(0), "nil": np.float32(0),
     "two": np.array([2]), "four": np.array(4), "half": np.float32(0.5), "pairs": np.array([2, -1]),
     "border": np.array([1, 0, 2, 0]),
 }  # fmt: skip
@@ -142,6 +142,13 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
     "shape": (
         [*places_of(), node("Shape", ["columns"], ["s"]), node("Size", ["columns"], ["n"]),
          node("Add", ["s", "n"], ["y"])], ["y"],
+    ),
+    "by masks that are computed again": (
+        [node("Equal", ["x", "none"], ["is zero"]), node("Not", ["is zero"], ["m"]),
+         node("Equal", ["x", "nil"], ["is nil"]), node("Not", ["is nil"], ["n"]),
+         node("NonZero", ["m"], ["c"]), node("Transpose", ["c"], ["p"]), node("GatherND", ["x", "p"], ["v"]),
+         node("NonZero", ["n"], ["d"]), node("Transpose", ["d"], ["q"]), node("GatherND", ["x", "q"], ["w2"]),
+         node("Add", ["v", "w2"], ["y"])], ["y"],
     ),
     "again": ([*SELECTED, node("ReduceSum", ["rows", "behind"], ["s"], keepdims=0), node("NonZero", ["s"], ["y"])],
               ["y"]),
