@@ -81,7 +81,8 @@ def import_model(
             _Walk(model, greatest, shapes or {}, bounds or {}, custom)  # what is wrong there is said first
             raise _not_every_extent(problem, arguments) from problem
         raise
-    probe = Probe(dict(named_nodes(probed.builder.nodes)), probed.builder.constants, probed.builder.extents)
+    second = probed.builder
+    probe = Probe(dict(named_nodes(second.nodes)), second.constants, second.extents, second.numbers.folded)
     walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, arguments, states)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])

@@ -134,10 +134,11 @@ def _range_to_extent(ctx: NodeContext) -> Value | None:
         return None
     (start,), (limit,), (delta,) = (numbers for numbers in found if numbers is not None)
     step = delta.number
-    if step is None or step < 1 or (start.number is not None and limit.number is not None):
+    if not step or (start.number is not None and limit.number is not None):
         return None
-    count = counts.greatest_of(limit - start, Polynomial.constant(0), ctx.loc)
-    count = counts.quotient(count + Polynomial.constant(step - 1), step, ctx.loc)
+    way = limit - start if step > 0 else start - limit
+    count = counts.greatest_of(way, Polynomial.constant(0), ctx.loc)
+    count = counts.quotient(count + Polynomial.constant(abs(step) - 1), abs(step), ctx.loc)
     extent = counts.value(count, ctx.loc)
     if start.number is not None and step == 1 and start.number == 0 and ctx.is_argument(extent):
         return None
@@ -145,7 +146,7 @@ def _range_to_extent(ctx: NodeContext) -> Value | None:
     ctx.guard_constant(most)
     whole = replace(ctx, over_bounds=True)
     number = whole.emit("min", whole.constant(np.arange(most, dtype=np.int64)), extent)
-    y = whole.emit("mul", number, whole.scalar(step, number)) if step > 1 else number
+    y = whole.emit("mul", number, whole.scalar(step, number)) if step != 1 else number
     y = whole.cast(whole.emit("add", y, counts.value(start, ctx.loc)), ctx.input(0).dtype)
     return ctx.with_extents(y, {} if count.number is not None else {0: extent})
 

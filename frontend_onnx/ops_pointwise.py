@@ -71,12 +71,13 @@ def is_inf(ctx: NodeContext) -> Sequence[Value]:
 
 
 def clip(ctx: NodeContext) -> Sequence[Value]:
-    """Constant bounds become attributes; bounds computed at run time become max and min."""
+    """Constant bounds become attributes; bounds computed at run time, or of extents, become max and min."""
     x = ctx.input(0)
     if x.dtype is DType.BOOL:
         raise ctx.invalid(f"Clip of {x.type}")
     bounds = [ctx.optional(1), ctx.optional(2)] if ctx.opset >= 11 else [None, None]
-    if all(bound is None or ctx.array(bound) is not None for bound in bounds):
+    numbers = ctx.builder.numbers
+    if all(bound is None or (ctx.array(bound) is not None and not numbers.depends(bound)) for bound in bounds):
         lo, hi = ctx.scalar_parameter("min", 1), ctx.scalar_parameter("max", 2)
         kind = float if x.dtype.is_float else int
         limits = (-inf, inf) if x.dtype.is_float else (np.iinfo(x.dtype.numpy).min, np.iinfo(x.dtype.numpy).max)

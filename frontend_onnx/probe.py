@@ -13,7 +13,7 @@ from itertools import count, zip_longest
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.graph import Node, Value
+from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import integer
 from ..ops.control import BODIES, bodies_of
@@ -46,11 +46,13 @@ class Argument:
 
 @dataclass
 class Probe:
-    """What the second import made: its nodes by their results' names, constants and extents by theirs."""
+    """What the second import made: its nodes by their results' names, constants and extents by theirs, and how constants
+    were computed: operator, operands, attributes."""
 
     nodes: Mapping[str, Node]
     constants: Mapping[str, np.ndarray]
     extents: Mapping[str, Mapping[int, Value]]
+    folded: Mapping[str, tuple[str, Sequence[Value | None], Mapping[str, AttrValue]]] = field(default_factory=dict)
     _known: dict[str, dict[int, Value]] = field(default_factory=dict)
 
     def constant(self, name: str, array: np.ndarray, arguments: Sequence[Argument], loc: str) -> dict[int, Value]:
@@ -81,6 +83,12 @@ class Probe:
         if array[common].tobytes() != other[common].tobytes():
             raise depends(f"the constant {name}", loc)
         return found
+
+    def folds_alike(self, name: str, op: str, attrs: Mapping[str, AttrValue]) -> bool:
+        """Whether a constant is computed the same way whatever extents are: of operands that may depend on them, by an
+        operator whose attributes do not, but for those that say the shape of the result."""
+        other, _, others = self.folded.get(name, ("", (), {}))
+        return op == other and all(key in _SHAPES or others.get(key) == attr for key, attr in attrs.items())
 
     def check(
         self, nodes: Sequence[Node], extents: Mapping[str, Mapping[int, Value]], known: Container[str],

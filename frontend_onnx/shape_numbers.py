@@ -13,9 +13,7 @@ import numpy as np
 from ..errors import CcmlError
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
-from ..ops.attributes import flag, ints
-from ..ops.opdef import Kind
-from ..ops.table import OPS
+from ..ops.attributes import flag, integer, ints
 from .counts import Counts, Polynomial, lists_of
 from .float_numbers import SIGNIFICANT_BITS, Ratio, Ratios, combined, floors, ratios_of
 from .probe import MARK
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Numbers = tuple[Polynomial, ...]
 Attrs = Mapping[str, AttrValue]
-
-_SHAPED = ("concat", "expand", "reshape", "transpose")
-"""What is computed in a run as well, beside pointwise operators: attributes say nothing but shapes."""
 
 MAX_NUMBERS = 64
 """A tensor has no more dimensions."""
@@ -44,7 +39,7 @@ class ShapeNumbers:
         """Of floats, where they are exact."""
         self._made: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
         """How constants were computed of such that depend on extents."""
-        self._folded: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
+        self.folded: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
         """How all constants were computed, where dimensions are ranged."""
         self._in_run: dict[str, Value] = {}
         self._ones: dict[str, bool] = {}
@@ -118,13 +113,13 @@ class ShapeNumbers:
         return value.name in self._made or (known is not None and any(each.number is None for each in known))
 
     def rename(self, names: Mapping[str, str]) -> None:
-        if self.is_empty and not self._folded:
+        if self.is_empty and not self.folded:
             return
         _rename(self._lists, names)
         _rename(self._ones, names)
         _rename(self._ratios, names)
         _rename(self._made, names)
-        _rename(self._folded, names)
+        _rename(self.folded, names)
         _rename(self._in_run, names)
         if any(value.name in names for value in self._in_run.values()):
             self._in_run = {
@@ -144,7 +139,7 @@ class ShapeNumbers:
         if len(results) != 1 or MARK in results[0].name:
             return
         if self._builder.ranged and results[0].name in self._builder.constants:
-            self._folded[results[0].name] = op, tuple(operands), attrs
+            self.folded[results[0].name] = op, tuple(operands), attrs
         followed = self._lists, self._ratios, self._made
         if not any(value is not None and any(value.name in each for each in followed) for value in operands):
             return
@@ -230,14 +225,33 @@ class ShapeNumbers:
         """A constant as what a run computes of the operands that it was made of; ``None`` where that is not known to
         be the same."""
         op, operands, attrs = made
-        if (OPS[op].kind is not Kind.POINTWISE and op not in _SHAPED) or op == "clip":
+        probe = self._builder.probe
+        if probe is None or not probe.folds_alike(value.name, op, attrs):
             return None
         given = [None if each is None else self.table_in_run(self.in_run(each, loc), loc) for each in operands]
         if any(each is not None and self.depends(each) for each in given):
             return None
         given = self._one_in_run(given, loc)
         (result,) = self._builder.emit(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
+        if op == "expand":
+            self._repeated(value, given[0], result)
         return result if self._is_twin(value, result) else None
+
+    def _repeated(self, value: Value, x: Value | None, result: Value) -> None:
+        """Dimensions of 1 that are repeated as often as an argument says have it as their extent."""
+        probe = self._builder.probe
+        other = None if probe is None else probe.constants.get(value.name)
+        if x is None or other is None or other.ndim != result.type.rank:
+            return
+        found = dict(self._builder.extents.get(result.name, {}))
+        for axis, sizes in enumerate(zip(result.shape, other.shape)):
+            own = axis - result.type.rank + x.type.rank
+            if axis not in found and sizes[0] != sizes[1] and (own < 0 or x.shape[own] == 1):
+                fitting = [a.value for a in self._builder.arguments if (a.range.most, a.probed) == sizes]
+                if len(fitting) == 1:
+                    found[axis] = fitting[0]
+        if found:
+            self._builder.extents[result.name] = found
 
     def _one_in_run(self, given: list[Value | None], loc: str) -> list[Value | None]:
         """Operands of which one is no constant: what lies beyond an extent of it is masked."""
@@ -271,7 +285,7 @@ class ShapeNumbers:
         positions in a batch of sequences that is taken as one row. Where nothing can, and any other value, as it is."""
         probe = self._builder.probe
         other = None if probe is None else probe.constants.get(value.name)
-        if value.name not in self._folded or other is None or other.shape == value.shape:
+        if value.name not in self.folded or other is None or other.shape == value.shape:
             return value
         if value.name in self._in_run:
             return self._in_run[value.name]
@@ -282,7 +296,7 @@ class ShapeNumbers:
             pass
         try:
             with self._builder.at_depth(0):
-                self._in_run[value.name] = self._table(value, self._folded[value.name], loc) or value
+                self._in_run[value.name] = self._table(value, self.folded[value.name], loc) or value
         except CcmlError:
             return value
         return self._in_run[value.name]
@@ -409,8 +423,17 @@ def _mod(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, lo
     return None if flag(attrs, "fmod") else _paired(Counts.remainder)(counts, known, attrs, loc)
 
 
+def _neg(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial]:
+    return [Polynomial.constant(0) - entry for entry in known[0]]
+
+
+def _clip(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial]:
+    low, high = (Polynomial.constant(integer(attrs, name)) for name in ("lo", "hi"))
+    return [counts.least_of(counts.greatest_of(entry, low, loc), high, loc) for entry in known[0]]
+
+
 _RULES: Mapping[str, Rule] = {
-    "mod": _mod,
+    "mod": _mod, "neg": _neg, "clip": _clip,
     "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "cast": _same, "expand": _expand,
     "reduce": _reduce, "add": _paired(lambda counts, a, b, loc: a + b), "sub": _paired(lambda counts, a, b, loc: a - b),
     "mul": _paired(lambda counts, a, b, loc: _times(a, b)), "div": _paired(_divided),

@@ -436,6 +436,21 @@ CASES: Mapping[str, Case] = {
          make("Range", ["start", "limit", "step"], ["r"]), make("Add", ["r", "half"], ["y"])],
         [X], {"one": np.array(1), "start": np.float32(0), "step": np.float32(1), "half": np.float32(0.5)}, ("y",),
     ),
+    "places up to the last one, for each of a batch": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]),
+         make("Range", ["zero", "s", "one"], ["r"]), make("Add", ["r", "two"], ["behind"]),
+         make("Sub", ["s", "one"], ["last"]), make("Clip", ["behind", "zero", "last"], ["p"]),
+         make("Expand", ["p", "shape"], ["places"]), make("GatherElements", ["a", "places"], ["y"], axis=1)],
+        [(("n", "s"), normal)], {"zero": np.array(0), "one": np.array(1), "two": np.array(2)},
+    ),
+    "places that are counted down, through weights": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]), make("Neg", ["s"], ["e"]),
+         make("Range", ["s", "e", "step"], ["r"]), make("Cast", ["r"], ["f"], to=onnx.TensorProto.FLOAT),
+         make("Unsqueeze", ["f", "axis"], ["row"]), make("MatMul", ["w", "row"], ["m"]),
+         make("MatMul", ["a", "m"], ["y"])],
+        [(("n", "s", 3), normal)],
+        {"one": np.array(1), "step": np.array(-2), "axis": np.array([0]), "w": np.array([[1.5], [2], [-1]], np.float32)},
+    ),
     "places of ones": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "first"], ["n"]), make("Add", ["n", "n"], ["twice"]),
          make("ConstantOfShape", ["twice"], ["ones"], value=onnx.numpy_helper.from_array(np.array([2]))),
