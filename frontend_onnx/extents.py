@@ -77,10 +77,21 @@ class Site:
         if len(known) > 1:
             if self.builder.compares:  # with constants, of which the first import knows no extents
                 known.pop(None, None)
+                known = self._most_known([value for value in known.values() if value is not None])
             if len(known) > 1:
                 way_out = "or say of what its extents are multiples, such as --dim h=32*1..7"
                 raise self.refuse(axis, "combines tensors of different extents along", way_out)
         return next(iter(known.values()), None)
+
+    def _most_known(self, found: Sequence[Value]) -> dict[str | None, Value | None]:
+        """Of extents that are the same number in the first import the one of the most factors: others have lost those
+        that constants have, as places that a run gathers from."""
+        polynomials = {value.name: self.builder.polynomial(value) for value in found}
+        sizes = {self.builder.counts.probed(each) for each in polynomials.values()}
+        if len(sizes) > 1 or None in sizes:
+            return {value.name: value for value in found}
+        best = max(found, key=lambda value: polynomials[value.name].degree)
+        return {best.name: best}
 
     def emit(self, op: str, *operands: Value, **attrs: AttrValue) -> Value:
         """A node over whole tensors, beyond extents as well."""

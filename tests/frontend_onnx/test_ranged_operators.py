@@ -451,6 +451,16 @@ CASES: Mapping[str, Case] = {
         [(("n", "s", 3), normal)],
         {"one": np.array(1), "step": np.array(-2), "axis": np.array([0]), "w": np.array([[1.5], [2], [-1]], np.float32)},
     ),
+    "windows by places, multiplied with as many kernels": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]),
+         make("Range", ["zero", "s", "one"], ["r"]), make("Unsqueeze", ["r", "last"], ["column"]),
+         make("Add", ["column", "window"], ["places"]), make("Pad", ["a", "border"], ["padded"]),
+         make("Gather", ["padded", "places"], ["w"], axis=1), make("Reshape", ["w", "rows"], ["left"]),
+         make("Reshape", ["a", "columns"], ["right"]), make("MatMul", ["left", "right"], ["y"])],
+        [(("n", "s", 3), normal)],
+        {"zero": np.array(0), "one": np.array(1), "last": np.array([-1]), "window": np.array([[0, 1, 2, 3]]),
+         "border": np.array([0, 0, 0, 0, 3, 0]), "rows": np.array([-1, 4, 3]), "columns": np.array([-1, 3, 1])},
+    ),
     "places of ones": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "first"], ["n"]), make("Add", ["n", "n"], ["twice"]),
          make("ConstantOfShape", ["twice"], ["ones"], value=onnx.numpy_helper.from_array(np.array([2]))),
