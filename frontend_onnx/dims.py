@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -84,18 +84,14 @@ def named_dimensions(value: onnx.ValueInfoProto) -> dict[str, list[int]]:
     return found
 
 
-def check_ranges(ranges: Mapping[str, Range], taken: Container[str]) -> None:
-    """Raises ``BAD_OPTION`` for a range without extents, one whose ends are no multiples of its step, or one whose name
-    an input has."""
+def check_ranges(ranges: Mapping[str, Range]) -> None:
+    """Raises ``BAD_OPTION`` for a range without extents, or one whose ends are no multiples of its step."""
     for name, extents in ranges.items():
         if extents.step < 1 or extents.least % extents.step or extents.most % extents.step:
             reason = f"dimension {name}: {extents.least} and {extents.most} are no multiples of {extents.step}"
             raise CcmlError(ErrorCode.BAD_OPTION, reason)
         if not 0 <= extents.least <= extents.most or not extents.most:
             raise CcmlError(ErrorCode.BAD_OPTION, f"dimension {name} cannot be {extents}")
-        if name in taken:
-            reason = f"dimension {name} has the name of an input: its extent has to be fixed"
-            raise CcmlError(ErrorCode.BAD_OPTION, reason)
 
 
 def has_open_dimensions(value: onnx.ValueInfoProto) -> bool:

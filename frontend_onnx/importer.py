@@ -69,11 +69,10 @@ def import_model(
             walk.builder, string_outputs(walk.builder, walk.outputs), (), tuple(states.values())
         )
         return finish(walk.builder, name or model.graph.name or "model", walk.inputs, results, extents)
-    taken = {value.name for value in model.graph.input}
-    check_ranges(ranges, taken)
-    arguments = Argument.all_of(ranges)
-    probing = fixed | {a.value.name: a.probed for a in arguments}
-    greatest = fixed | {a.value.name: a.range.most for a in arguments}
+    check_ranges(ranges)
+    arguments = Argument.all_of(ranges, _tensor_names(model.graph))
+    probing = fixed | {a.symbol: a.probed for a in arguments}
+    greatest = fixed | {a.symbol: a.range.most for a in arguments}
     try:
         probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments, kept=states)
     except CcmlError as problem:
@@ -92,11 +91,17 @@ def import_model(
     return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
 
 
+def _tensor_names(graph: onnx.GraphProto) -> set[str]:
+    """The names of inputs, of initializers, and of what nodes put out."""
+    outside = {each.name for each in (*graph.input, *graph.initializer)}
+    return outside | {name for node in graph.node for name in node.output}
+
+
 def _not_every_extent(problem: CcmlError, arguments: Sequence[Argument]) -> CcmlError:
     """The error for a model that is valid at the bounds of its ranges only, such as one that takes multiples of 32."""
-    tried = ", ".join(f"{argument.value.name} = {argument.probed}" for argument in arguments)
+    tried = ", ".join(f"{argument.symbol} = {argument.probed}" for argument in arguments)
     reason = f"{problem.reason}: the model does not take every extent of its ranges ({tried})"
-    name = arguments[0].value.name
+    name = arguments[0].symbol
     multiples = f"if it takes multiples of a number, say which (--dim {name}=32*1..7 is 32, 64 ... 224)"
     hint = f"{multiples}; or fix the dimension with --dim NAME=N"
     return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=problem.loc, hint=hint)
@@ -157,7 +162,7 @@ class _Walk:
             self.builder.names.fresh(argument.value.name)
         dimensions = {value.name: named_dimensions(value) for value in free}
         self.ranged = [
-            Ranged(a, [(name, axis) for name, axes in dimensions.items() for axis in axes.get(a.value.name, ())])
+            Ranged(a, [(name, axis) for name, axes in dimensions.items() for axis in axes.get(a.symbol, ())])
             for a in arguments
         ]
         check_bounds(bounds, types, model.graph)

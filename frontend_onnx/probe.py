@@ -22,14 +22,16 @@ from .dims import Range
 
 @dataclass(frozen=True)
 class Argument:
-    """The extent of a ranged dimension: an input of the graph. ``probed`` is its extent in the second import."""
+    """The extent of a ranged dimension ``symbol``: an input of the graph, which is called as the dimension is unless a
+    tensor of the model is. ``probed`` is its extent in the second import."""
 
+    symbol: str
     value: Value
     range: Range
     probed: int
 
     @staticmethod
-    def all_of(ranges: Mapping[str, Range]) -> list[Argument]:
+    def all_of(ranges: Mapping[str, Range], tensors: Container[str] = ()) -> list[Argument]:
         """Each has another extent in the second import, a multiple of its step as well. None is 1: operators whose
         extents are 1 may be imported as others."""
         found: list[Argument] = []
@@ -40,14 +42,17 @@ class Argument:
             larger = (extent for extent in count(range_.most + step, step) if extent not in taken and extent > 1)
             probed = next(smaller, None) or next(larger)
             taken.add(probed)
-            found.append(Argument(Value(name, TensorType(DType.I64, ())), range_, probed))
+            called = name
+            while called in tensors:
+                called += "_extent"
+            found.append(Argument(name, Value(called, TensorType(DType.I64, ())), range_, probed))
         return found
 
 
 @dataclass
 class Probe:
-    """What the second import made: its nodes by their results' names, constants and extents by theirs, and how constants
-    were computed: operator, operands, attributes."""
+    """What the second import made: its nodes by their results' names, constants and extents by theirs, and how
+    constants were computed: operator, operands, attributes."""
 
     nodes: Mapping[str, Node]
     constants: Mapping[str, np.ndarray]

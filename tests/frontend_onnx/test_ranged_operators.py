@@ -449,7 +449,7 @@ CASES: Mapping[str, Case] = {
          make("Unsqueeze", ["f", "axis"], ["row"]), make("MatMul", ["w", "row"], ["m"]),
          make("MatMul", ["a", "m"], ["y"])],
         [(("n", "s", 3), normal)],
-        {"one": np.array(1), "step": np.array(-2), "axis": np.array([0]), "w": np.array([[1.5], [2], [-1]], np.float32)},
+        {"one": np.array(1), "step": np.array(-2), "axis": np.array([0]), "w": np.float32([[1.5], [2], [-1]])},
     ),
     "windows by places, multiplied with as many kernels": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]),

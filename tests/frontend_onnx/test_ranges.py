@@ -155,6 +155,19 @@ def test_an_extent_that_is_never_1_decides() -> None:
     assert graph.outputs[0].shape == (6, 4) and not any(node.op == "if" for node in graph.nodes)
 
 
+@pytest.mark.parametrize(("input_", "output"), [("x", "n"), ("n", "y"), ("x", "y")])
+def test_tensors_that_are_called_as_a_dimension_keep_their_name(input_: str, output: str) -> None:
+    """Names of dimensions and of tensors have nothing to do with each other."""
+    nodes = [make("Relu", [input_], ["n" if output == "y" != input_ == "x" else "t"])]
+    nodes.append(make("Neg", list(nodes[0].output), [output]))
+    graph = checked_import(model(nodes, [value(input_, ["n", 2])], [output]), dims={"n": Range(1, 3)})
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    x = np.array([[-1, 2], [3, -4]], np.float32)
+    found = compiled.run({input_: x})
+    assert list(found) == [output]
+    np.testing.assert_array_equal(found[output], -np.maximum(x, 0))
+
+
 @pytest.mark.parametrize("wrong", [Range(-1, 4), Range(5, 4), Range(0, 0)])
 def test_ranges_without_extents(wrong: Range) -> None:
     with pytest.raises(CcmlError) as caught:
