@@ -11,6 +11,8 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
+from .counted_signal import counted_dft
+from .counts import Polynomial
 from .fourier import fourier, inverse_of_half
 from .ops_movement import sliced
 from .places import arange
@@ -29,6 +31,12 @@ def dft(ctx: NodeContext) -> Sequence[Value]:
     axis = ctx.axis(axis, rank)
     if rank < 2 or axis == rank - 1 or x.shape[-1] not in (1, 2):
         raise ctx.invalid(f"DFT of {x.type} along axis {axis}")
+    counted = _counted_length(ctx, axis, inverse and onesided)
+    if counted is not None:
+        return [ctx.cast(counted_dft(ctx, x, axis, counted, inverse, onesided, _widened(x.dtype)), x.dtype)]
+    extents = ctx.extents(x)
+    if extents:
+        ctx = replace(ctx, over_bounds=True)
     extent = x.shape[axis]
     n = _number(ctx, 1, "the length", 2 * (extent - 1) if inverse and onesided else extent)
     if n < 1:
@@ -45,9 +53,23 @@ def dft(ctx: NodeContext) -> Sequence[Value]:
     else:
         y = fourier(ctx, signal, half if onesided else n, inverse)
     y = ctx.cast(ctx.reshape(y, (*outer, *y.shape[1:])), x.dtype)
-    if moved is x:
-        return [y]
-    return [ctx.emit("transpose", y, perm=tuple(perm.index(d) for d in range(rank)))]
+    if moved is not x:
+        y = ctx.emit("transpose", y, perm=tuple(perm.index(d) for d in range(rank)))
+    return [ctx.with_extents(y, extents) if extents else y]
+
+
+def _counted_length(ctx: NodeContext, axis: int, of_half: bool) -> Polynomial | None:
+    """The length of a transform of which it or the number of terms depends on a run."""
+    x, counts = ctx.input(0), ctx.builder.counts
+    extent, given = ctx.extent_along(x, axis), ctx.builder.numbers.of(ctx.optional(1))
+    length = extent if ctx.optional(1) is None else given[0] if given and len(given) == 1 else None
+    if length is None or (length.number is not None and extent.number is not None):
+        return None
+    if of_half and ctx.optional(1) is None:
+        length = (extent - Polynomial.constant(1)) * Polynomial.constant(2)
+    if counts.span(length)[0] < 1:
+        raise ctx.unsupported("a DFT whose length may be 0", hint="let the range begin later")
+    return length
 
 
 def _number(ctx: NodeContext, position: int, what: str, default: int) -> int:

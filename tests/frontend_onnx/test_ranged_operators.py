@@ -461,6 +461,23 @@ CASES: Mapping[str, Case] = {
         {"zero": np.array(0), "one": np.array(1), "last": np.array([-1]), "window": np.array([[0, 1, 2, 3]]),
          "border": np.array([0, 0, 0, 0, 3, 0]), "rows": np.array([-1, 4, 3]), "columns": np.array([-1, 3, 1])},
     ),
+    "a transform along a dimension beside others": Case(
+        [make("DFT", ["a", "", "axis"], ["y"], onesided=1)], [(("n", "s", 6, 1), normal)], {"axis": np.array(2)},
+    ),
+    "transforms along a dimension": Case(
+        [make("DFT", ["a", "", "axis"], ["f"]), make("DFT", ["f", "", "axis"], ["y"], inverse=1)],
+        [(("n", "s", 3, 1), normal)], {"axis": np.array(1)}, ("f", "y"),
+    ),
+    "a transform of half the spectrum and back": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]),
+         make("DFT", ["a", "", "axis"], ["f"], onesided=1),
+         make("DFT", ["f", "s", "axis"], ["y"], inverse=1, onesided=1)],
+        [(("n", "s", 1), normal)], {"axis": np.array(1), "one": np.array(1)}, ("f", "y"),
+    ),
+    "a transform of constant length": Case(
+        [make("DFT", ["a", "length", "axis"], ["y"])], [(("n", "s", 2), normal)],
+        {"axis": np.array(1), "length": np.array(5)},
+    ),
     "places of ones": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "first"], ["n"]), make("Add", ["n", "n"], ["twice"]),
          make("ConstantOfShape", ["twice"], ["ones"], value=onnx.numpy_helper.from_array(np.array([2]))),
