@@ -14,6 +14,7 @@ from ..errors import CcmlError
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import flag, integer, ints
+from ..ops.table import OPS
 from .counts import Counts, Polynomial, lists_of
 from .float_numbers import SIGNIFICANT_BITS, Ratio, Ratios, combined, floors, ratios_of
 from .probe import MARK
@@ -151,6 +152,8 @@ class ShapeNumbers:
                 return
         known = lists_of([self.of(value) for value in operands])
         found = self._numbers(op, known, attrs, result.type, loc)
+        if found is None and op in _VIEWS:
+            found = self._viewed(op, operands[0], attrs)
         if found is None and op == "cast" and result.dtype in (DType.I32, DType.I64):
             found = floors(self._counts, self.ratios(operands[0]), loc)
         if found is not None:
@@ -159,6 +162,14 @@ class ShapeNumbers:
             return
         elif result.name in self._builder.constants and any(map(self.depends, operands)):
             self._made[result.name] = op, tuple(operands), attrs
+
+    def _viewed(self, op: str, x: Value | None, attrs: Attrs) -> Numbers | None:
+        """The numbers of a table that is made of others by moving them: amounts of padding, two for each dimension."""
+        numbers = None if x is None else self._lists.get(x.name)
+        if x is None or numbers is None:
+            return None
+        places = OPS[op].evaluate([np.arange(x.type.size).reshape(x.shape)], attrs)[0]
+        return tuple(numbers[place] for place in places.reshape(-1))
 
     def _exact_floats(
         self, op: str, operands: Sequence[Value | None], attrs: Attrs, type_: TensorType, loc: str
@@ -232,10 +243,29 @@ class ShapeNumbers:
         if any(each is not None and self.depends(each) for each in given):
             return None
         given = self._one_in_run(given, loc)
-        (result,) = self._builder.emit(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
+        x, places = (*given, None)[:2]
+        if op == "gather" and x is not None and places is not None and self._counts_from_start(operands[1]):
+            result = self._gathered(x, places, attrs, loc)
+        else:
+            (result,) = self._builder.emit(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
         if op == "expand":
             self._repeated(value, given[0], result)
         return result if self._is_twin(value, result) else None
+
+    def _counts_from_start(self, places: Value | None) -> bool:
+        array = None if places is None else self._builder.constants.get(places.name)
+        return array is not None and array.size > 0 and int(array.min()) >= 0
+
+    def _gathered(self, x: Value, places: Value, attrs: Attrs, loc: str) -> Value:
+        """Elements along a dimension that may have an extent, which places that a model computes are within."""
+        axis, extents, builder = integer(attrs, "axis"), self._builder.extents, self._builder
+        result = self._emit("gather", [x, places], attrs, loc)
+        found = {axis + d: count for d, count in builder.extents_of(places, loc).items()}
+        shift = places.type.rank - 1
+        found |= {d if d < axis else d + shift: count for d, count in extents.get(x.name, {}).items() if d != axis}
+        if found:
+            extents[result.name] = found
+        return result
 
     def _repeated(self, value: Value, x: Value | None, result: Value) -> None:
         """Dimensions of 1 that are repeated as often as an argument says have it as their extent."""
@@ -441,6 +471,9 @@ _RULES: Mapping[str, Rule] = {
     "where": _where, "max": _paired(lambda counts, a, b, loc: counts.greatest_of(a, b, loc)),
 }  # fmt: skip
 """By operator: the numbers of its result."""
+
+_VIEWS = ("reshape", "slice", "transpose")
+"""What moves elements, whatever the rank."""
 
 _MOVED: Mapping[str, Callable[..., Any]] = {
     "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "expand": _expand,
