@@ -21,7 +21,8 @@ from .ml_scores import (
     two_labels,
 )
 from .ops_ml_features import as_float
-from .tree_forms import AGGREGATES, TRANSFORMS, Ensemble, listed_nodes, numbered_nodes
+from .tree_ensemble import Ensemble
+from .tree_forms import AGGREGATES, TRANSFORMS, listed_nodes, numbered_nodes
 from .tree_tables import Tables, tables_of
 
 MAX_TARGETS = 2**16

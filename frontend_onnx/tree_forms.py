@@ -1,45 +1,19 @@
 """Tree ensembles as ONNX writes them, in one form: TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble.
 
-A *place* is the number of a node from 0 on, or of a leaf from -1 down. Attributes of a model are not trusted: lengths,
-numbers of nodes and of features are checked, and so is that what can be reached from the roots are trees.
+Attributes of a model are not trusted: lengths, numbers of nodes and of features are checked. What can be reached from
+the roots becomes trees where it is none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .context import NodeContext
-
-MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-LEQ, LT, GTE, GT, EQ, NEQ, MEMBER = range(7)
-
-MAX_NODES = 2**21
-"""Nodes of an ensemble, leaves too."""
+from .shared_branches import parents, unshared
+from .tree_ensemble import MAX_NODES, MEMBER, MODES, Ensemble
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """Nodes with the number of their mode in :data:`MODES`, ``branch[:, 0]`` is the place where the test is false,
-    ``branch[:, 1]`` where it is true, or with ``missing`` where the feature is NaN. ``members`` are the values of the
-    nodes that test membership. An entry of the leaves is the weight of one target: ``weight[i]`` of ``target[i]`` in
-    leaf ``leaf[i]``."""
-
-    mode: np.ndarray
-    feature: np.ndarray
-    value: np.ndarray
-    missing: np.ndarray
-    branch: np.ndarray
-    roots: np.ndarray
-    leaves: int
-    leaf: np.ndarray
-    target: np.ndarray
-    weight: np.ndarray
-    members: dict[int, np.ndarray]
 
 
 def _integers(ctx: NodeContext, name: str, least: int, most: int) -> np.ndarray:
@@ -165,7 +139,8 @@ def _members(ctx: NodeContext, mode: np.ndarray) -> dict[int, np.ndarray]:
 
 
 def _checked(ctx: NodeContext, features: int, trees: Ensemble) -> Ensemble:
-    """Raises ``INVALID_MODEL`` unless features exist and every node has one parent, or is a root."""
+    """The ensemble with one parent for each node. Raises ``INVALID_MODEL`` unless features exist, and
+    ``UNSUPPORTED_FEATURE`` where branches share too much."""
     feature = trees.feature
     if feature.size and (feature.min() < 0 or feature.max() >= features):
         raise ctx.invalid(f"nodes_featureids {feature.min()} to {feature.max()} for rows of {features} features")
@@ -173,8 +148,9 @@ def _checked(ctx: NodeContext, features: int, trees: Ensemble) -> Ensemble:
         raise ctx.invalid("an ensemble without trees")
     if not np.isfinite(trees.weight).all() or np.isnan(trees.value[trees.mode != MEMBER]).any():
         raise ctx.unsupported("weights that are not finite, or thresholds that are NaN")
-    parents = np.bincount(trees.branch[trees.branch >= 0], minlength=len(feature))
-    parents += np.bincount(trees.roots[trees.roots >= 0], minlength=len(feature))
-    if parents.size and parents.max() > 1:
-        raise ctx.invalid(f"{int((parents > 1).sum())} nodes belong to two branches or are a root and in a branch")
+    if len(trees.feature) and parents(trees).max() > 1:
+        apart = unshared(trees)
+        if apart is None:
+            raise ctx.unsupported(f"branches that share nodes, as trees more than {MAX_NODES} of them, or a circle")
+        return apart
     return trees

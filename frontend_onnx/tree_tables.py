@@ -17,7 +17,7 @@ from ..ops.counted_shares import counted_shares
 from ..ops.float_keys import keys_of, spare_keys
 from .context import NodeContext
 from .fractions_of_floats import common_denominator
-from .tree_forms import EQ, GT, GTE, LT, MEMBER, NEQ, Ensemble
+from .tree_ensemble import EQ, GT, GTE, LT, MEMBER, NEQ, Ensemble
 
 MAX_DEPTH = 4096
 """Nodes from the root of a tree to a leaf."""

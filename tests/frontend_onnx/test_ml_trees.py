@@ -247,6 +247,22 @@ def test_labels_that_are_strings() -> None:
             assert found.tolist() == expected.tolist() and len(set(found)) == 3
 
 
+@pytest.mark.parametrize("mode", ["BRANCH_EQ", "BRANCH_LT"])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_branches_that_lead_to_the_same_node(mode: str, missing: int) -> None:
+    """As LightGBM's splits by sets of categories are exported: a chain of comparisons, each with one of them."""
+    leaf = ["LEAF"] * 3
+    attrs = {
+        "nodes_treeids": [0] * 7, "nodes_nodeids": list(range(7)), "nodes_modes": [mode] * 3 + leaf[:1] + ["BRANCH_LEQ"]
+        + leaf[1:], "nodes_featureids": [0, 0, 0, 0, 1, 0, 0], "nodes_values": [1.0, 3.0, 4.0, 0.0, 0.25, 0.0, 0.0],
+        "nodes_truenodeids": [4, 4, 4, 0, 5, 0, 0], "nodes_falsenodeids": [1, 2, 3, 0, 6, 0, 0],
+        "nodes_missing_value_tracks_true": [missing] * 3 + [0] * 4, "target_treeids": [0] * 3,
+        "target_nodeids": [3, 5, 6], "target_ids": [0] * 3, "target_weights": [-1.0, 2.0, 3.5],
+    }  # fmt: skip
+    x = np.stack([np.repeat(np.float32([0, 1, 2, 3, 4, 5, np.nan, -1]), 2), np.tile(np.float32([0, 1]), 8)], 1)
+    agrees("TreeEnsembleRegressor", np.concatenate([x, rows()[:16, 2:]], 1), n_targets=1, **attrs)
+
+
 def chain(depth: int) -> list[Split | Leaf]:
     tree: Split | Leaf = Leaf(((0, 1.0),))
     for _ in range(depth):
