@@ -6,6 +6,7 @@ The output's shape is the declared one. Positions are kept within the tensor wha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -22,8 +23,10 @@ _FURTHEST = 1 << 30
 
 
 def slice_anywhere(ctx: NodeContext) -> Sequence[Value]:
-    """x[start + i * step] for each i of the extent, the start clamped as Slice does; ends are not read."""
-    x, starts = ctx.input(0), ctx.input(1)
+    """x[start + i * step] for each i of the extent, the start clamped as Slice does; ends are not read. Of a dimension
+    whose extent a run tells, that counts."""
+    x, starts, extents = ctx.input(0), ctx.input(1), ctx.extents(ctx.input(0))
+    ctx = replace(ctx, over_bounds=True) if extents else ctx
     rank = len(x.shape)
     axes = _axes(ctx, 3, starts.type.size, rank)
     steps = ctx.optional(4)
@@ -36,14 +39,18 @@ def slice_anywhere(ctx: NodeContext) -> Sequence[Value]:
         start = _entry(ctx, starts, axes, d, 0)
         step = _entry(ctx, steps, axes, d, 1) if steps is not None else ctx.constant(np.asarray(1, np.int32))
         below = ctx.emit("lt", start, ctx.scalar(0, start))
-        start = ctx.emit("where", below, ctx.emit("add", start, ctx.scalar(extent, start)), start)
+        room = ctx.cast(extents[d], start.dtype) if d in extents else ctx.scalar(extent, start)
+        start = ctx.emit("where", below, ctx.emit("add", start, room), start)
+        if d in extents:
+            start = ctx.emit("min", start, ctx.emit("sub", room, ctx.scalar(1, start)))
         start = ctx.emit("clip", start, lo=0, hi=max(extent - 1, 0))
         step = ctx.emit("clip", step, lo=-extent, hi=extent)
         columns[d] = ctx.emit("add", start, ctx.emit("mul", arange(ctx, count, 1, 0), step))
     other = [d for d in range(rank) if d not in columns]
     if len(shape) != rank or any(shape[d] != x.shape[d] for d in other) or any(a > b for a, b in zip(shape, x.shape)):
         raise ctx.invalid(f"{x.type} has no slice of the declared shape {list(shape)}")
-    return [gather_at(ctx, x, shape, columns)]
+    y = gather_at(ctx, x, shape, columns)
+    return [ctx.with_extents(y, {d: count for d, count in extents.items() if d not in columns}) if extents else y]
 
 
 def is_known_slice(ctx: NodeContext) -> bool:

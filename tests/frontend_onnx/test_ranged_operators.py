@@ -502,6 +502,10 @@ CASES: Mapping[str, Case] = {
         [(("n", "s"), normal)],
         {"zero": np.array(0), "one": np.array(1), "behind": np.array([1]), "ten": np.array(10), "flat": np.array([-1])},
     ),
+    "one place of a dimension, which a run tells": Case(
+        [make("Add", ["b", "one"], ["end"]), make("Slice", ["a", "b", "end", "one"], ["y"])],
+        [X, ((1,), places_from_0("s"))], {"one": np.array([1])},
+    ),
     "places of ones": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "first"], ["n"]), make("Add", ["n", "n"], ["twice"]),
          make("ConstantOfShape", ["twice"], ["ones"], value=onnx.numpy_helper.from_array(np.array([2]))),
