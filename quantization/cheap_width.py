@@ -21,6 +21,8 @@ from .roles import LINEAR, activations, weight_positions
 
 _LOUD, _FEW = 1 / 32, 1 / 4
 """Parts of the noise, and of the work."""
+_LOUDER = 1 / 2
+"""Of the noise, for which some kilobytes of memory are taken."""
 _WORTH = 20
 """Decibels that are to be won where all multiply-accumulates would be of halfwords, and of a part of them that part:
 where vectors of bytes are fast, those of halfwords take twice as long and more."""
@@ -34,6 +36,8 @@ products, means or normalizations read it, and where a function does that has a 
 _ARITHMETIC = frozenset({"add", "sub", "mul", "normalize", "rms_normalize", "reduce", "pool", "relu", "clip"})
 _TINY = 1 << 10
 """Elements that take little memory in any model; four times as many where they are quantized from floats."""
+_SOME = 3 << 10
+"""Elements that take some memory."""
 
 _LARGEST_SUM = 2**15 - 2**12
 """Of the magnitudes of a column of int8 weights: times 2^15 that fits 31 bits, with room for weights whose scale is
@@ -58,13 +62,14 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
     it as :data:`_WORTH` says for what it wins. ``noise`` has that of each group alone at the model's outputs; those
     that hold any of ``fixed`` stay as they are."""
     costs = {head: _cost(parts, head) for head in noise if _may_be_wide(parts, head, fixed)}
+    small = {head: _is_small(parts, head, _TINY) for head in costs}
     left, work = sum(noise.values()), sum(_work(node) for node in parts.graph.nodes if parts.is_integer(node))
     order, room = sorted(costs, key=lambda name: -noise[name]), max(_FEW * work, _ROOM)
     found: set[str] = set()
     while left > 0:
         worth = (
             head for head in order
-            if head not in found and noise[head] > _LOUD * left
+            if head not in found and noise[head] > (_LOUD if small[head] else _LOUDER) * left
             and costs[head] <= min(room, max(_NEGLIGIBLE, work * _gain(left, noise[head]) / _WORTH))
         )  # fmt: skip
         if (head := next(worth, None)) is None:
@@ -85,13 +90,17 @@ def _work(node: Node) -> int:
 
 
 def _may_be_wide(parts: Partition, head: str, fixed: Collection[str]) -> bool:
-    """Whether a group can be wide, holds none of ``fixed``, and is small."""
-    members = parts.members(head)
+    """Whether a group can be wide, holds none of ``fixed``, and takes no more than some memory."""
+    return _is_small(parts, head, _SOME) and set(fixed).isdisjoint(parts.members(head)) and can_be_wide(parts, head)
+
+
+def _is_small(parts: Partition, head: str, most: int) -> bool:
+    """Whether a group has ``most`` elements, those that are quantized from floats :data:`_TINY` times four, or a
+    quarter of the largest."""
     sizes = {value.name: value.type.size for value in parts.graph.values()}
-    tiny = _TINY if _is_made_of_integers(parts, head) else 4 * _TINY
+    most = most if _is_made_of_integers(parts, head) else 4 * _TINY
     largest = max((sizes[name] for name in parts.stored), default=0)
-    small = max(sizes[name] for name in members) <= max(tiny, largest // 4)
-    return small and set(fixed).isdisjoint(members) and can_be_wide(parts, head)
+    return max(sizes[name] for name in parts.members(head)) <= max(most, largest // 4)
 
 
 def _cost(parts: Partition, head: str) -> int:

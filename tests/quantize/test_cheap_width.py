@@ -125,3 +125,11 @@ def test_tensors_of_like_noise_have_16_bits_together() -> None:
 def test_a_tiny_model_has_16_bits_where_they_take_no_time() -> None:
     """A thousand multiply-accumulates are nothing, though they are half of those of the model."""
     assert chosen("add", 0.5, size=16)
+
+
+def test_tensors_of_some_thousand_elements_have_to_win_more() -> None:
+    """As the residuals of small mixers and transformers do, whose layers all give as much."""
+    assert chosen("add", 0.6, size=1 << 11)
+    assert chosen("add", 0.1, size=1 << 10)
+    assert not chosen("add", 0.4, size=1 << 11)
+    assert not chosen("add", 0.6, size=1 << 13)

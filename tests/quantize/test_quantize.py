@@ -80,7 +80,7 @@ def test_an_unequal_network_gains_by_equalizing() -> None:
 
 def test_a_model_that_bytes_would_spoil_gets_16_bits_unasked() -> None:
     """What needs them is too large to have them in any model."""
-    graph = unequal(size=16)
+    graph = unequal(size=24)
     model = quantize_graph(graph, samples_for(graph, 16), QuantizeOptions(equalize=False))
     assert quality(model, graph) > 20
     assert model.mixed is not None
