@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,12 +44,14 @@ class Aim:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A model with candidates ``raised``, tuned with these: its score in dB, and whether it is as good as demanded."""
+    """A model with candidates ``raised``, tuned with these: its score in dB, and whether it is as good as demanded.
+    The steps of their 16 bits are ``coarser`` than these need."""
 
     raised: Chosen
     result: Quantized
     score: float
     is_good: bool
+    coarser: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,26 @@ class Attempts:
         found = Attempt(raised, result, *self._judged(result.graph))
         return self._known.setdefault(choices_of(raised), found)
 
-    def untuned(self, raised: Chosen, tuned: Mapping[str, TunedLayer] | None = None) -> Attempt:
+    def coarser(self, best: Attempt, part: float) -> Attempt:
+        """``best``, tuned with 16 bits whose steps are so much coarser."""
+        choices = replace(choices_of(best.raised), coarser=part)
+        result = self.quantizer.quantize(choices)
+        return Attempt(best.raised, result, *self._judged(result.graph), part)
+
+    def untuned(
+        self, raised: Chosen, tuned: Mapping[str, TunedLayer] | None = None, coarser: float = 1.0
+    ) -> Attempt:
         """With layers as they were ``tuned`` for other choices: for ``raised`` and more, or else for none."""
-        graph = self.graph(raised, tuned)
+        graph = self.graph(raised, tuned, coarser)
         return Attempt(raised, Quantized(graph, self.tuned if tuned is None else tuned), *self._judged(graph))
 
     def _judged(self, graph: Graph) -> tuple[float, bool]:
         outputs = evaluate_samples(graph, self.samples)
         return self.aim.score(outputs), self.aim.good_enough is None or self.aim.good_enough(outputs)
 
-    def graph(self, raised: Chosen, tuned: Mapping[str, TunedLayer] | None = None) -> Graph:
+    def graph(self, raised: Chosen, tuned: Mapping[str, TunedLayer] | None = None, coarser: float = 1.0) -> Graph:
         """That of :meth:`untuned`."""
-        choices = choices_of(raised)
+        choices = replace(choices_of(raised), coarser=coarser)
         parts = self.quantizer.partition(choices)
         encodings = self.quantizer.encodings(parts, choices)
         chosen = dict(self.tuned if tuned is None else tuned)
@@ -107,7 +117,8 @@ class Attempts:
         for node in graph.nodes:
             name = key(node)
             if parts.is_integer(node) and name in self.quantizer.halfword_layers(choices):
-                weights = halfword_weights(graph, node, encodings[node.operands[0].name], per_channel)
+                part = coarser if name in choices.halfwords else 1.0
+                weights = halfword_weights(graph, node, encodings[node.operands[0].name], per_channel, part)
                 chosen[name] = TunedLayer({1: weights}, float_bias(graph, node))
             elif name in self.tuned and _is_of_halfwords(chosen.get(name)):
                 chosen[name] = self.tuned[name]
@@ -118,7 +129,8 @@ class Attempts:
 
     def price(self, attempt: Attempt) -> Price | None:
         """``None`` where not even a program could be made within the limits."""
-        return self._price(choices_of(attempt.raised), attempt.result.graph)
+        choices = replace(choices_of(attempt.raised), coarser=attempt.coarser)
+        return self._price(choices, attempt.result.graph)
 
     def untuned_price(self, raised: Chosen) -> Price | None:
         """As :meth:`price`, without tuning."""

@@ -17,9 +17,11 @@ TINY = float(np.finfo(np.float32).tiny) * 2**24
 """The least step of a sum of products: products of two scales are normal numbers with room to be divided."""
 
 
-def halfword_weights(graph: Graph, node: Node, x: Encoding, per_channel: bool) -> StoredConstant:
+def halfword_weights(
+    graph: Graph, node: Node, x: Encoding, per_channel: bool, coarser: float = 1.0
+) -> StoredConstant:
     """The weights of a convolution or matrix product whose input is stored as ``x``, with a scale for each output
-    channel or one. The bias fits 32 bits in steps of both scales."""
+    channel or one, ``coarser`` times as large as 16 bits need. The bias fits 32 bits in steps of both scales."""
     array = graph.constants[node.operands[1].name]
     matrices = np.abs(to_matrices(node, array.astype(np.float64)))
     numbers = scale_numbers(node, matrices) if per_channel else np.zeros_like(matrices[:, 0], np.int64)
@@ -28,7 +30,7 @@ def halfword_weights(graph: Graph, node: Node, x: Encoding, per_channel: bool) -
     bias = float_bias(graph, node)
     if bias is not None:
         np.maximum.at(largest, np.resize(np.unique(numbers), bias.size), np.abs(bias, dtype=np.float64))
-    steps = np.where(peaks > 0, peaks / HALFWORD_LEVELS, 1.0)
+    steps = np.where(peaks > 0, coarser * peaks / HALFWORD_LEVELS, 1.0)
     steps = np.maximum(steps, np.maximum(largest / BIAS_ROOM, TINY) / x.scale[0])
     scales = tuple(steps.astype(np.float32).astype(float).tolist())
     encoding = Encoding(DType.I16, scales, (0,) * len(scales), scale_axis(node))

@@ -20,9 +20,16 @@ from .device import Price
 from .nibbles import narrowed
 from .prices import Costing, Shares, cost_of
 from .quantizer import Quantized, Quantizer
-from .search import Search, default_of
+from .search import Search, bisected, default_of
 
 log = logging.getLogger(__name__)
+
+_MOST_ABOVE = 3.0
+"""In dB, what a model is better than demanded at most, as far as 16 bits decide."""
+_COARSENINGS = 33
+"""Steps that are tried are up to 2^8 times as coarse, and then no finer than those of bytes."""
+_RETRIED = 4
+"""Tuned models that may miss what the same steps reach without tuning."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ def raise_precision(
         cost = cost_of(quantizer, choices_of(()), price)
         return quantizer, plain, MixedPrecision((), cost, cost)
     attempts, best = _found(start, plain, price)
+    best = _coarsened(attempts, best)
     result = best.result
     if not aim.thorough and result is not plain:
         result = attempts.quantizer.with_exact_scales(result, choices_of(best.raised))
@@ -69,6 +77,21 @@ def raise_precision(
     before, after = (cost_of(attempts.quantizer, choices_of(some), price)
                      for some, price in zip(((), best.raised), prices))  # fmt: skip
     return attempts.quantizer, result, MixedPrecision(steps, before, after)
+
+
+def _coarsened(attempts: Attempts, best: Attempt) -> Attempt:
+    """``best``, or where 16 bits are far more than is demanded the same with coarser steps: 16 bits that are not full
+    have sums that fit 32 bits sooner, and tensors with room for what was not observed."""
+    goal = attempts.aim.goal
+    if not (attempts.aim.thorough and best.is_good and goal + _MOST_ABOVE < best.score < np.inf):
+        return best
+    parts = np.exp2(np.arange(_COARSENINGS) / 4.0)
+    count = bisected(lambda n: not attempts.untuned(best.raised, best.result.tuned, parts[n]).is_good, _COARSENINGS)
+    for part in parts[max(0, count - _RETRIED) : count][::-1]:
+        found = attempts.coarser(best, float(part))
+        if found.is_good and attempts.fits(found):
+            return found
+    return best
 
 
 def _found(start: Attempts, plain: Quantized, price: Price | None) -> tuple[Attempts, Attempt]:

@@ -39,19 +39,22 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Choices:
     """What mixed precision has decided: values whose groups have 16 bits, and layers (``key``) in float, with weights
-    of 16 bits, and with weights of 8 bits where they would have 4."""
+    of 16 bits, and with weights of 8 bits where they would have 4. The steps of the 16 bits are ``coarser`` than they
+    need to be: so weights are smaller integers, and tensors have more room for what was not observed."""
 
     wide: frozenset[str] = frozenset()
     floats: frozenset[str] = frozenset()
     halfwords: frozenset[str] = frozenset()
     bytes: frozenset[str] = frozenset()
+    coarser: float = 1.0
 
 
 _NONE = Choices()
 
 HEADROOM = 2.0
-"""By how much the 16 bits of what recurrent layers read reach beyond what was observed: a bit of 16 is little beside
-the noise of weights, while a value that saturates is wrong in all steps that follow."""
+"""By how much 16 bits reach beyond what was observed, where no range is asked for: a bit of 16 is little beside the
+noise of bytes, while a value that saturates is wrong in all that follows. Inputs that have 16 bits by default do not:
+their numbers are what calibration data are chosen to show."""
 
 _CLEAR = 4.0
 """Decibels of difference between widths of tensors that need no comparison of tuned models."""
@@ -148,7 +151,7 @@ class Quantizer:
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
             result = replace(self, method=chosen.method)
             noise = chosen.quiet
-        return result._with_widths(parts, trials, noise) if widths else result
+        return result._with_widths(parts, trials, noise) if widths and trials.singly else result
 
     def _with_widths(self, parts: Partition, trials: Trials, known: Mapping[str, float]) -> Quantizer:
         """With 16 bits for some tensors, or with these as an alternative where it is not clear that they win: the
@@ -191,19 +194,18 @@ class Quantizer:
     def _encoding(self, parts: Partition, head: str, choices: Choices) -> Encoding:
         dtype, symmetric = self._stored_type(parts, head, choices)
         limits = np.iinfo(dtype.numpy)
-        method = self._method(parts, head, dtype)
+        method = self._method(parts, head, dtype, choices)
         levels = int(limits.max) - int(limits.min) + 1
         known = parts.sources[head], method, levels
         if known not in self._spans:
             self._spans[known] = method.range_of(self._merged_stats(parts, head), levels)
-        span = self._spans[known]
-        if self._is_read_by_recurrences(parts, head, dtype):
-            span = HEADROOM * span[0], HEADROOM * span[1]
-        return self._encode(dtype, symmetric, span)
+        low, high = self._spans[known]
+        part = choices.coarser if head in choices.wide and dtype is DType.I16 else 1.0
+        return self._encode(dtype, symmetric, (part * low, part * high))
 
-    def _is_read_by_recurrences(self, parts: Partition, head: str, dtype: DType) -> bool:
-        """With 16 bits, by layers that are integer ones as a whole."""
-        readers = readers_of(parts, head) if dtype is DType.I16 else []
+    def _is_read_by_recurrences(self, parts: Partition, head: str) -> bool:
+        """By layers that are integer ones as a whole, and nothing else."""
+        readers = readers_of(parts, head)
         return bool(readers) and all(node.op in RECURRENCES for node in readers)
 
     def _stored_type(self, parts: Partition, head: str, choices: Choices) -> tuple[DType, bool]:
@@ -220,12 +222,16 @@ class Quantizer:
     def _own_options(self, parts: Partition, head: str) -> LayerOptions:
         return self.options.layer(name for member in parts.members(head) for name in value_names(parts, member))
 
-    def _method(self, parts: Partition, head: str, dtype: DType) -> Method:
-        """What was found best for 256 steps may cut off values, which 16 bits have room for."""
+    def _method(self, parts: Partition, head: str, dtype: DType, choices: Choices) -> Method:
+        """What is best for 256 steps may cut off values, which 16 bits have room for."""
         options = self._own_options(parts, head)
-        percentile = options.percentile or self.options.percentile
-        if options.range_method is not None or self.method is None or dtype is DType.I16:
-            return Method(options.range_method or self.options.range_method, percentile)
+        asked = options.range_method or self.options.range_method
+        if asked is RangeMethod.AUTO and dtype is DType.I16:
+            is_input = head in self.wide - choices.wide and head in {value.name for value in self.graph.inputs}
+            known = is_input and not self._is_read_by_recurrences(parts, head)
+            return Method(RangeMethod.MSE, part=1.0 if known else HEADROOM)
+        if options.range_method is not None or self.method is None:
+            return Method(asked, options.percentile or self.options.percentile)
         return self.method
 
     def _merged_stats(self, parts: Partition, head: str) -> TensorStats:
@@ -266,7 +272,8 @@ class Quantizer:
         samples = {name: array[[*self.tuned_samples]] for name, array in self.samples.inputs.items()}
         halfwords = self.halfword_layers(choices)
         nibbles = {name: kept for name, kept in self.nibbles.items() if name not in halfwords | choices.bytes}
-        return Tuner(parts, encodings, self.options, self.observed.means, nibbles, halfwords).tune(samples)
+        steps = {name: choices.coarser if name in choices.halfwords else 1.0 for name in halfwords}
+        return Tuner(parts, encodings, self.options, self.observed.means, nibbles, steps).tune(samples)
 
     def halfword_layers(self, choices: Choices = _NONE) -> frozenset[str]:
         """Layers (:func:`key`) with weights of 16 bits."""

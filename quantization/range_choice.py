@@ -1,12 +1,8 @@
 """The range of each tensor by what it does to the model's outputs, on samples that the range was not made from.
 
 Several methods propose ranges (``ranges.py``). The samples are in folds: a method's range for all folds but one is
-tried on the samples of that one. First whole models are compared, in which one method makes the ranges of all tensors:
-what saturates in several of them adds up, and how far new samples reach beyond known ones is much the same in all. Then
-single tensors that make much noise are rounded alone in the float model. A method whose noise at the outputs is far
-less than that of the method for all makes the tensor's range. Its consumer so decides what is worth keeping: behind a
-sigmoid large numbers are all alike, before a sum each counts. In the end ranges of single tensors have to be better all
-together, too.
+tried on the samples of that one. Whole models are compared, in which one method makes the ranges of all tensors: what
+saturates in several of them adds up, and how far new samples reach beyond known ones is much the same in all.
 """
 
 from __future__ import annotations
@@ -32,10 +28,14 @@ log = logging.getLogger(__name__)
 
 _LEVELS = 256
 _MOST_MACS = 1 << 34
-"""Of all trials together: models that would need more keep to their method."""
+"""Of all trials together: of models that would need more no tensor is tried alone."""
+_MOST_COMMON_MACS = 1 << 38
+"""Of the trials of methods for all tensors: models that would need more keep to their method."""
 _MOST_RUNS = 1 << 13
 _MOST_TRIED = 64
 _LEAST_TRIED = 8
+_FEW_TRIED = 12
+"""Samples of models whose tensors are not tried alone."""
 _USUAL_TRIALS = 2
 """Of a group, on average: alone it is tried at a glance, and again if it makes much noise."""
 _GLANCE = 8
@@ -84,24 +84,29 @@ class Group:
 
 @dataclass(frozen=True)
 class Trials:
-    """Samples, by their numbers, and the model to try encodings with."""
+    """Samples, by their numbers, and the model to try encodings with; ``singly``: whether there is time for each tensor
+    alone."""
 
     probe: Probe[Encodings]
     numbers: Sequence[int]
+    singly: bool = True
 
     @staticmethod
     def of(graph: Graph, stored: Mapping[str, str], samples: Samples) -> Trials | None:
         """``stored`` maps values to the first of their group. ``None`` where trials would take too long."""
         groups = len(set(stored.values()))
         macs = 1 + sum(count(node) for node in graph.nodes if (count := OPS[node.op].macs) is not None)
-        runs = min(_MOST_RUNS, _MOST_MACS // macs)
-        trials = _USUAL_TRIALS * groups
-        tried = min(_MOST_TRIED, samples.count, runs // max(1, trials))
-        if tried < min(_LEAST_TRIED, samples.count) or not groups:
+        least, trials = min(_LEAST_TRIED, samples.count), _USUAL_TRIALS * groups
+        tried = min(_MOST_TRIED, samples.count, min(_MOST_RUNS, _MOST_MACS // macs) // max(1, trials))
+        singly = tried >= least
+        if not singly:
+            trials = len(COMMON)
+            tried = min(_FEW_TRIED, samples.count, _MOST_COMMON_MACS // (macs * trials))
+        if tried < least or not groups:
             return None
         numbers = spread(samples.count, tried)
         inputs = {name: array[numbers] for name, array in samples.inputs.items()}
-        return Trials(Probe.of(graph, stored, inputs, trials), numbers)
+        return Trials(Probe.of(graph, stored, inputs, trials), numbers, singly)
 
     def noise(self, encodings: Encodings) -> float:
         """That of some groups together."""
@@ -140,6 +145,8 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     """
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
     method, encodings = _common(trials, groups)
+    if not trials.singly:
+        return Chosen(method, {})
     places = spread(len(trials.numbers), _GLANCE)
     glance = {name: trials.noises({name: each}, places) for name, each in encodings.items()}
     noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}

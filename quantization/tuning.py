@@ -78,14 +78,14 @@ class TunedLayer:
 class Tuner:
     """``means`` are the channel means that the float model's layers have for the same samples (``Observations``).
     Layers of ``nibbles`` (:func:`key`) have weights of 4 bits, but for scales (:func:`scale_numbers`) that it lists,
-    those of ``halfwords`` weights of 16 bits."""
+    those of ``halfwords`` weights of 16 bits, so much coarser than these allow as is said there."""
 
     partition: Partition
     encodings: Mapping[str, Encoding]
     options: QuantizeOptions
     means: Mapping[str, np.ndarray]
     nibbles: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    halfwords: frozenset[str] = frozenset()
+    halfwords: Mapping[str, float] = field(default_factory=dict)
     _values: dict[str, np.ndarray] = field(default_factory=dict)
     _fixed: dict[str, np.ndarray] = field(default_factory=dict)
     _tuned: dict[str, StoredConstant] = field(default_factory=dict)
@@ -231,7 +231,8 @@ class Tuner:
         array = self.partition.graph.constant(node.inputs[position])
         assert array is not None
         if key(node) in self.halfwords:
-            return halfword_weights(self.partition.graph, node, x, self.options.per_channel)
+            coarser = self.halfwords[key(node)]
+            return halfword_weights(self.partition.graph, node, x, self.options.per_channel, coarser)
         matrices = to_matrices(node, array.astype(np.float64))
         numbers = scale_numbers(node, matrices)
         if not self.options.per_channel:

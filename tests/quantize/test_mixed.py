@@ -56,6 +56,14 @@ def test_any_demand_is_met_by_floats_in_the_end() -> None:
     assert mixed.after.weight_bytes == pytest.approx(4 * mixed.before.weight_bytes, rel=0.3)
 
 
+def test_16_bits_are_not_far_better_than_demanded() -> None:
+    """Where some weights have them the noise falls by 20 dB and more at once; their steps can be coarser."""
+    model, mixed = quantized(min_sqnr=60.0)
+    assert mixed.after.float_macs == 0
+    assert mixed.after.int16_weight_macs > 0
+    assert 60 <= quality(model) < 63
+
+
 def test_top1_agreement() -> None:
     """The float model agrees with itself; a drop of nothing is demanded."""
     model, _ = quantized(max_accuracy_drop=0.0)

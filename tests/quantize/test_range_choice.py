@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ccml.ir.types import DType
-from ccml.quantization import QuantizeOptions, quantize_graph
+from ccml.quantization import QuantizeOptions, quantize_graph, range_choice
 from ccml.quantization.encoding import activation_encoding
 from ccml.quantization.execute import Rounding, evaluate_samples
 from ccml.quantization.histogram import FOLDS, TensorStats
 from ccml.quantization.options import RangeMethod
 from ccml.quantization.probe import judged
-from ccml.quantization.quantize import sqnr
+from ccml.quantization.quantize import prepare, sqnr
+from ccml.quantization.quantizer import Quantizer
 from ccml.quantization.range_choice import COMMON, Group, Method, Trials, choose_ranges
 from ccml.samples import Samples
 
@@ -91,6 +92,22 @@ def test_groups_that_make_little_noise_are_known_at_a_glance() -> None:
     assert set(chosen.quiet) < set(groups)
     loudest = max(groups, key=lambda name: held_out(trials, groups, {name: chosen.method}))
     assert loudest not in chosen.quiet
+
+
+@pytest.mark.parametrize(("most", "tried", "singly"), [(1 << 34, 32, True), (1, 12, False)])
+def test_large_models_compare_methods_only(
+    most: int, tried: int, singly: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of more multiply-accumulates than trials of single tensors may take."""
+    monkeypatch.setattr(range_choice, "_MOST_MACS", most)
+    net = Network((1, 8))
+    graph = net.graph(net.dense(net.relu(net.dense(net.x, 8)), 4))
+    samples = samples_for(graph, 32)
+    trials = Trials.of(graph, {"x": "x"}, samples)
+    assert trials is not None and (len(trials.numbers), trials.singly) == (tried, singly)
+    quantizer = Quantizer.of(prepare(graph), samples, QuantizeOptions())
+    assert quantizer.method in COMMON
+    assert singly or (quantizer.wider is None and not quantizer.wide)
 
 
 def test_probabilities_are_judged_by_the_scores_behind_them() -> None:

@@ -1,10 +1,17 @@
 """Each range method on data whose answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from ccml.quantization import QuantizeOptions, quantize_graph
+from ccml.quantization.execute import evaluate_samples
 from ccml.quantization.histogram import TensorStats
 from ccml.quantization.options import RangeMethod
+from ccml.quantization.quantize import sqnr
 from ccml.quantization.ranges import find_range, mse_ranges
+
+from tests.quantize.networks import Network, samples_for
 
 
 def observed(*samples: object) -> TensorStats:
@@ -94,3 +101,15 @@ def test_entropy_cuts_a_long_thin_tail_and_keeps_a_uniform_range() -> None:
     low, high = found(RangeMethod.ENTROPY, tailed)
     assert -20.0 < low < -2.0
     assert 2.0 < high < 20.0
+
+
+def test_16_bits_reach_beyond_what_was_observed() -> None:
+    """A bit of 16 is little. What saturates is wrong, and wrong in all layers that follow."""
+    net = Network((1, 8))
+    graph = net.graph(net.dense(net.relu(net.dense(net.x, 16)), 4))
+    samples = samples_for(graph, 16)
+    larger = replace(samples, inputs={"x": 1.9 * samples.inputs["x"]})
+    quantized = quantize_graph(graph, samples, QuantizeOptions(activations="int16")).graph
+    (wanted,) = evaluate_samples(graph, larger).values()
+    (found,) = evaluate_samples(quantized, larger).values()
+    assert sqnr(found, wanted) > 35
