@@ -34,7 +34,7 @@ def write_intrinsic(
         ]  # fmt: skip
         if function.result_parts:
             return out.value(f"bitcast {parts} {out.intrinsic(function.name, parts, *operands)} to {name}")
-    result = out.intrinsic(function.name, name, *operands)
+    result = out.intrinsic(function.name, name, *operands, *function.also)
     return out.value(f"add {name} {result}, {args[0]}") if function.adds else result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.build import convert, maximum, minimum
+from ..ir.build import convert, lt, maximum, minimum, select
 from ..ir.loops import I8, I16, I32, I64, U16, Bitcast, Call, Expr, Type
 from ..ir.types import DType
 from ..ops.narrow_exprs import narrow
@@ -119,6 +119,14 @@ def high_of_wide_product(call: Call) -> Expr:
     """The upper word of a product of 64 bits."""
     x, y = (convert(arg, DType.I64) for arg in call.args)
     return convert((x * y) >> 32, DType.I32)
+
+
+def leading_zeros(call: Call) -> Expr:
+    """By the exponent of the word as a float; the bit below the leading one is cleared, so that no rounding carries
+    (Warren, "Hacker's Delight", 5-3)."""
+    x = call.args[0]
+    exponent = Bitcast(call.type, convert(x & ((x >> 1) ^ -1), DType.F32)) >> 23
+    return select(lt(x, 0), 0, minimum(158 - exponent, 32))
 
 
 def part(word: Expr, bit: int, bits: int) -> Expr:

@@ -22,7 +22,8 @@ class Intrinsic:
     the words as vectors of integers of so many bits, but for the first operand; with ``result_parts`` that and the
     result as well. ``adds``: its result is what is to be added to the first operand.
     ``rotated``: its last operand is the row's, rotated right by so many bits. ``shuffle``: it is no function but a
-    choice of the lanes of two vectors, those of the second behind those of the first. ``bfloats``: it takes the words
+    choice of the lanes of two vectors, those of the second behind those of the first. ``also``: types and values of
+    operands behind the row's. ``bfloats``: it takes the words
     as vectors of bfloat16. ``rounds``: it is no function but the conversion of floats to bfloat16.
     """
 
@@ -36,6 +37,7 @@ class Intrinsic:
     bfloats: bool = False
     rounds: bool = False
     shuffle: tuple[int, ...] = ()
+    also: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

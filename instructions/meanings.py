@@ -150,6 +150,10 @@ def mul_high(a: np.int32, b: np.int32) -> np.int32:
     return np.int32(int(a) * int(b) >> 32)
 
 
+def leading_zeros(x: np.int32) -> np.int32:
+    return np.int32(32 - (int(x) & 0xFFFFFFFF).bit_length())
+
+
 def scale_round(acc: np.int32, factor: np.int32, shift: np.int32) -> np.int32:
     """``shift`` > 0: by a multiplier, halves up. Otherwise in binary32 with halves to even, saturated."""
     if shift > 0:

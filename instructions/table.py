@@ -173,6 +173,11 @@ INSTRUCTIONS: dict[str, Instruction] = {
             expansion=expansions.high_of_short_products, recognized=expansions.high_of_wide_product,
             opaque=frozenset({"arm"}), c_header="ccml_scale.h",
         ),
+        # how many bits of a word are zeros above its leading one; of 0 all
+        Instruction(
+            "leading_zeros", (DType.I32,), DType.I32, meanings.leading_zeros, expansion=expansions.leading_zeros,
+            c_header="ccml_scale.h", intrinsics={ANY: (Intrinsic("llvm.ctlz", also=(("i1", "false"),)),)},
+        ),
         # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number
         Instruction("scale_round", _WORDS, DType.I32, meanings.scale_round, c_header="ccml_scale.h"),
     )

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ..ir.build import convert, lt, maximum, minimum, select
+from ..ir.build import convert, eq, maximum, minimum, select
 from ..ir.graph import Node
-from ..ir.loops import I32, U32, Block, Expr, LoopKind
+from ..ir.loops import I32, U32, Block, Call, Expr, LoopKind
 from ..ir.types import DType
 from .attributes import element_type, flag, integer, ints
-from .int_normalize import LARGEST_SHIFT, MOST_DOUBLED, MULTIPLIER_SHIFT, NORMALIZING, START, STEPS, mean_bits
+from .int_normalize import LARGEST_SHIFT, MOST_DOUBLED, MULTIPLIER_SHIFT, START, STEPS, mean_bits
 from .integer import BYTES
 from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, operand, read_as, write_as
 from .opdef import NestContext
@@ -123,12 +123,8 @@ def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
     """As :func:`ccml.ops.int_normalize.evaluate_int_normalize` has them; i32."""
     fraction, epsilon = integer(node.attrs, "fraction"), integer(node.attrs, "epsilon")
     t = lets.bind("t", (spread << fraction) + epsilon)
-    shift: Expr = I32(integer(node.attrs, "shift"))
-    for count in NORMALIZING:
-        small = lets.bind("small", lt(t, 1 << 64 - count))
-        t = lets.bind("t", select(small, t << count, t))
-        shift = lets.bind("shift", shift - select(small, I32(count // 2), 0))
-    a = lets.bind("a", convert(t >> 32, DType.U32))
+    a, halved = _leading_word(t, lets)
+    shift = lets.bind("shift", integer(node.attrs, "shift") - halved)
     y = START[0] - _product(a, U32(START[1]), 32)
     for _ in range(STEPS):
         doubled = lets.bind("y", y << 1)
@@ -140,3 +136,15 @@ def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
     over = minimum(maximum(shift - LARGEST_SHIFT, 0), 31)
     bounded = minimum(maximum(shift, 1), LARGEST_SHIFT)
     return lets.bind("m", m >> over), lets.bind("shift", bounded)
+
+
+def _leading_word(t: Expr, lets: Lets) -> tuple[Expr, Expr]:
+    """The upper word of ``t``, a u64 that is not 0, shifted to the left by as many pairs of bits as are zeros there, and
+    the number of pairs."""
+    upper, lower = (lets.bind(name, convert(t >> bit, DType.U32)) for name, bit in (("upper", 32), ("lower", 0)))
+    small = lets.bind("small", eq(upper, 0))
+    upper, lower = (lets.bind("word", select(small, *pair)) for pair in ((lower, upper), (U32(0), lower)))
+    zeros = lets.bind("zeros", Call("leading_zeros", (convert(upper, DType.I32),), I32) & 30)
+    left = convert(zeros, DType.U32)
+    a = lets.bind("a", (upper << left) | ((lower >> 1) >> (31 - left)))
+    return a, select(small, I32(16), 0) + (zeros >> 1)

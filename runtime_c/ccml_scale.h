@@ -77,6 +77,11 @@ static inline int32_t ccml_u32_bits(uint32_t x)
 #endif
 }
 
+static inline int32_t ccml_i32_leading_zeros(int32_t x)
+{
+    return 32 - ccml_u32_bits((uint32_t)x);
+}
+
 /* quotient, or the next number if `rest` / 2^shift is more than a half, or a half and the quotient odd. */
 static inline uint32_t ccml_u32_to_even(uint32_t quotient, uint32_t rest, int32_t shift)
 {

@@ -17,6 +17,9 @@ BOUNDED = {"min": "minimum", "max": "maximum"}
 IN_SINGLE = frozenset({"fma", "floor", "ceil", "trunc", "round_even"})
 """What cores whose float unit knows single precision alone do not have for doubles."""
 
+WORDS_ALONE = frozenset({"leading_zeros"})
+"""What is an instruction for a word, but for no vector."""
+
 
 def legalize(block: Block, cpu: Cpu, *, fuse: bool = False) -> Block:
     """``block`` with the functions that ``cpu`` lacks expanded as their rows of the instruction table say, and clamping
@@ -69,6 +72,7 @@ def _bounded(expr: Binary) -> Expr | None:
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:
     """What the CPU has for ``type_``. Packed integers in a scalar are a matter of cores that can widen them, too."""
     packed = {"dot2_i16i16"} if type_.lanes == 1 and "long_dot2_i16i16" not in cpu.features else set()
+    words = WORDS_ALONE if type_.lanes > 1 else set()
     single = IN_SINGLE if type_.dtype is DType.F64 and "f64" not in cpu.features else set()
-    return cpu.features - packed - single
+    return cpu.features - packed - words - single
 

@@ -14,11 +14,11 @@ HALFWORDS = (Dot("dot2_i16i16", 1, 2, I16, I16, I32), Dot("long_dot2_i16i16", 1,
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER, *HALFWORDS)
 HELIUM_FMA = (Dot("fma", 4, 1, F, F, F), *INTEGER, *HALFWORDS)
 FPV4 = frozenset({"fma", "sqrt"})
-LONG = frozenset({"mul_high", "saturate8"})
+LONG = frozenset({"mul_high", "saturate8", "leading_zeros"})
 DSP = LONG | {"dot2_i16i16", "long_dot2_i16i16", "widen_even", "widen_odd", "widen_even_add", "widen_odd_add"}
 HELIUM = frozenset(
-    {"saturate8", "mul_high", "reduce_add", "helium_compare", "helium_convert", "dot2_i16i16", "long_dot2_i16i16"}
-)
+    {"reduce_add", "helium_compare", "helium_convert", "dot2_i16i16", "long_dot2_i16i16"}
+) | LONG
 V6M = frozenset({"thumb"})
 V7M = V6M | {"long_multiply"}
 V7EM = V7M | {"dsp", "fpu"}

@@ -11,7 +11,7 @@ RVC = 1
 
 RV32IMC = Cpu(
     "rv32imc", "generic-rv32", "+m,+c", ("-march=rv32imc", "-mabi=ilp32"), (1,), Registers(scalar=20, vector=0),
-    SCALAR_DOTS, frozenset({"mul_high"}), pipeline=IN_ORDER,
+    SCALAR_DOTS, frozenset({"mul_high", "leading_zeros"}), pipeline=IN_ORDER,
 )  # fmt: skip
 
 TARGETS = (
