@@ -59,12 +59,13 @@ Places = Callable[[Expr], Expr]
 
 def _depthwise(
     steps: Number, words: Number, place_of: Places, outputs: int, pixels: Number, pixel_step: Number, channels: Number,
-    reach: Number, zero_point: Number, lo: Number, fixed: bool, more: Sequence[Buffer] = (),
+    reach: Number, zero_point: Number, lo: Number, fixed: bool, more: Sequence[Buffer] = (), alike: int = 1,
 ) -> Kernel:  # fmt: skip
     """A row of the output, or with two ``outputs`` also the one below; windows of ``words`` reach as far as ``reach``.
-    ``more`` parameters are behind the weights."""
+    ``more`` parameters are behind the weights; so many channels ``alike`` see the same words."""
     w = param("w", DType.I32, GEMM_4X2.size(pad(channels, TILE), steps), Access.READ, 4)
-    x = param("x", DType.I8, ((pixels - 1) * pixel_step + reach + pad(channels, TILE)) * WORD, Access.READ, 4)
+    seen = (pixels - 1) * pixel_step + reach + pad(channels, TILE) // alike
+    x = param("x", DType.I8, seen * WORD, Access.READ, 4)
     y = [param(f"y{n}" if outputs > 1 else "y", DType.I8, pixels * channels, Access.WRITE) for n in range(outputs)]
     pixel = Var("pixel")
 
@@ -76,7 +77,7 @@ def _depthwise(
                 weight: Expr = w[_weight(at, number, c)]
                 if p:
                     weight = weight << 8
-                value = signed(x, (pixel * pixel_step + t * TILE + place_of(number) + c) * WORD + n)
+                value = signed(x, (pixel * pixel_step + (t * TILE + c) // alike + place_of(number)) * WORD + n)
                 return acc + value * byte_of(weight, n)
 
             return (), product
@@ -97,13 +98,14 @@ def _weight(at: Expr, number: Expr, c: int) -> Expr:
 
 def _rows(
     outputs: int, fixed: bool, pixels: Number, pixel_step: Number, tap_step: Number, taps: Number, channels: Number,
-    zero_point: Number, lo: Number = -128,
+    zero_point: Number, lo: Number = -128, *, alike: int = 1,
 ) -> Kernel:  # fmt: skip
     """One row of the output, or two neighbouring ones."""
     reach = (taps - 1) * tap_step
     return _depthwise(
-        1, taps, lambda tap: tap * tap_step, outputs, pixels, pixel_step, channels, reach, zero_point, lo, fixed
-    )
+        1, taps, lambda tap: tap * tap_step, outputs, pixels, pixel_step, channels, reach, zero_point, lo, fixed,
+        alike=alike,
+    )  # fmt: skip
 
 
 def _windows(
@@ -129,6 +131,11 @@ def _pixels_cycles(call: float, together: int, pixel: float, tile: float) -> For
     return lambda pixels, _, __, ___, channels, *____: (
         call + -(-pixels // together) * (pixel + -(-channels // TILE) * tile)
     )
+
+
+def _columns_cycles(call: float, tile: float, pixel: float) -> Formula:
+    """For tiles of four channels, pixel by pixel."""
+    return lambda pixels, _, __, ___, channels, *____: call + -(-channels // TILE) * (tile + pixel * pixels)
 
 
 def _windows_cycles(call: float, pair: float, tile: float, step: float) -> Formula:
@@ -163,7 +170,17 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_depthwise_pixels_fixed", _ROW[:-1], partial(_rows, 1, True), MVE, ((5, 12, 6, 3, 6, 1),),
-        cycles=Cycles(mve=_pixels_cycles(80, 2, 24.3, 58.4)),
+        cycles=Cycles(mve=_columns_cycles(71, 30, 23)),
+    ),
+    BlockInstruction(
+        "helium_depthwise_pixels_twice_fixed", _ROW[:-1], partial(_rows, 1, True, alike=2), MVE,
+        ((5, 12, 6, 3, 6, 1), (1, 12, 6, 3, 8, -3)),
+        cycles=Cycles(mve=_columns_cycles(70, 26, 19)),
+    ),
+    BlockInstruction(
+        "helium_depthwise_pixels_four_fixed", _ROW[:-1], partial(_rows, 1, True, alike=4), MVE,
+        ((5, 12, 6, 3, 8, 1), (3, 4, 2, 2, 4, -3)),
+        cycles=Cycles(mve=_columns_cycles(70, 23, 18)),
     ),
     BlockInstruction(
         "helium_depthwise_windows", _WINDOW, partial(_windows, False), MVE, ((2, 90, 5, 12, 6, 1, -128),),

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.build import store
-from ..ir.loops import I32, Access, Call, Expr, Kernel, Let, Var
+from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, clamped, param, signed
@@ -44,19 +44,26 @@ def _in_lanes(i: Expr) -> tuple[Expr, Expr]:
     return factor, factor + LANES
 
 
-def _normalize_row(places: Places, unit: int, size: Number) -> Kernel:
-    """``clamp((upper word of (x * multiplier + bias >> shift) * factor) + bias >> 16)``: ``scaling`` has the
-    multiplier, bias and shift of the row, ``steps`` for each element a factor and a bias, of a multiple of ``unit``."""
-    x, y = param("x", DType.I8, size, Access.READ), param("y", DType.I8, size, Access.WRITE)
-    scaling = param("scaling", DType.I32, 3, Access.READ, 4)
+def _normalize_rows(rows: int, places: Places, unit: int, size: Number) -> Kernel:
+    """``clamp((upper word of (x * multiplier + bias >> shift) * factor) + bias >> 16)``, column by column: ``scaling``
+    has the multiplier, bias and shift of each row, ``steps`` for each column a factor and a bias, of a multiple of
+    ``unit``."""
+    x, y = param("x", DType.I8, size * rows, Access.READ), param("y", DType.I8, size * rows, Access.WRITE)
+    scaling = param("scaling", DType.I32, 3 * rows, Access.READ, 4)
     i, (factor, offset) = Var("i"), places(Var("i"))
     steps = param("steps", DType.I32, (size + (unit - 1)) // unit * unit * 2, Access.READ, 4)
-    multiplier, bias, shift, normalized = (Var(name, I32) for name in ("multiplier", "bias", "shift", "normalized"))
-    lets = (Let(multiplier, scaling[0]), Let(bias, scaling[1]), Let(shift, scaling[2] & LARGEST_SHIFT))
-    total = Call("mul_high", (normalized, steps[factor]), I32) + steps[offset]
-    element = Let(normalized, signed(x, i) * multiplier + bias >> shift)
-    body = loop(i, size, element, store(y[i], clamped(total >> SHIFT)))
-    return Kernel("normalize_row", (x, scaling, steps, y), (*lets, *body))
+    lets: Block = ()
+    columns: Block = ()
+    for row in range(rows):
+        names = (f"{name}{row or ''}" for name in ("multiplier", "bias", "shift", "normalized"))
+        multiplier, bias, shift, normalized = (Var(name, I32) for name in names)
+        lets += (Let(multiplier, scaling[3 * row]), Let(bias, scaling[3 * row + 1]))
+        lets += (Let(shift, scaling[3 * row + 2] & LARGEST_SHIFT),)
+        at = i + size * row if row else i
+        total = Call("mul_high", (normalized, steps[factor]), I32) + steps[offset]
+        element = Let(normalized, signed(x, at) * multiplier + bias >> shift)
+        columns += (element, store(y[at], clamped(total >> SHIFT)))
+    return Kernel("normalize_rows", (x, scaling, steps, y), (*lets, *loop(i, size, *columns)))
 
 
 def _cycles(size: int, *_: int) -> float:
@@ -65,11 +72,15 @@ def _cycles(size: int, *_: int) -> float:
 
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
-        "normalize_row", ("size",), partial(_normalize_row, _side_by_side, 1), DSP_FPU, ((15,), (8,)),
+        "normalize_row", ("size",), partial(_normalize_rows, 1, _side_by_side, 1), DSP_FPU, ((15,), (8,)),
         cycles=Cycles(dsp=_cycles),
     ),
     BlockInstruction(
-        "helium_normalize_row", ("size",), partial(_normalize_row, _in_lanes, LANES), MVE, ((21,), (16,), (3,)),
+        "helium_normalize_row", ("size",), partial(_normalize_rows, 1, _in_lanes, LANES), MVE, ((21,), (16,), (3,)),
         cycles=Cycles(mve=lambda size: 50 + 25.5 * -(-size // LANES)),
+    ),
+    BlockInstruction(
+        "helium_normalize_rows", ("size",), partial(_normalize_rows, 2, _in_lanes, LANES), MVE, ((21,), (16,), (3,)),
+        cycles=Cycles(mve=lambda size: 60 + 51 * -(-size // LANES)),
     ),
 )

@@ -1038,13 +1038,32 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_depthwise_pixels_fixed": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b85b0209ca4f10104a2ee104b4ff0000425ee6e0f20ff52061f9c4fea840421ee641ea1f1100121ee"
-            "410f8ded001f0546814617461c46229b049495e85500b5e80055b5ec109e95ed10be9ded007f1e994fea810127ee410f"
-            "21ee410f8ded001fddf810b0bbf1010fddf884b00cbf0021bb4427ee41ef57ea0b81ddf884b0b6fd04defcee280fbefd"
-            "04defcee288f95ed0c5f96fd02defcee2a4f9efd02defcee2acfb5ec209e96fd01de14ec000ffcee282f9efd01defcee"
-            "28afb5ec20be96fd03de1cec082ffcee2a6f9efd03defcee2aef2bf001e8bbf1040b16ec120f59ead5851eec1a2f24ee"
-            "431e95e8550024ee433e37ee010eb5e8005537ee031eb5ec109e33ee010e95ed10beb0ff502031fe4d8fa7ec040fa1ec"
-            "042fb0dc01eb0b0704990239049190dc05b0bdec108bbde8f08f00bf"
+            "2de9f04f2ded108b84b01f9ca4f10104a2ee104b4ff0000425ee6e0f20ff5206dde91d944fea840421ee641e21ee410f"
+            "8ded001f05469246a3f101014fea8909dde920bcd8464ff000039ded007f574695ed109e27ee436f95e8550096fd001e"
+            "2bf001e8f0ee280f95ed20be96fd011ef0ee2a2f95ed30de96fd021ef0ee2c4f95ed40fe96fd031ef0ee2e6f95ed145f"
+            "27ee496f41f025c814ec002f96fd001e16ec122f95e8550024ee4c3ef0ee280f96fd011e37ee032ef0ee2a2f96fd021e"
+            "33ee032ef0ee2c4f96fd031e27ee496ff0ee2e6f71fe4d0f87ed002f47440ff025c814ec002f16ec122f24ee4c3e05f1"
+            "600537ee032e0af1040a33ee032e03f11003bbf1040b71fe4d0f87ed002f3ff79caf04b0bdec108bbde8f08f"
+        ),
+    },
+    "helium_depthwise_pixels_twice_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b84b01f9ca4f10104a2ee104b4ff0000425ee6e0f20ff5206dde91d944fea840421ee641e21ee410f"
+            "8ded001f05469246a3f101014fea8909dde920bcd8464ff000039ded007f574695ed109e27ee436f95e8550096fd001e"
+            "2bf001e8f0ee280f95ed20bef0ee2a2f95ed30de96fd011ef0ee2c4f95ed40fef0ee2e6f95ed145f27ee496f41f021c8"
+            "14ec002f96fd001e16ec122f95e8550024ee4c3ef0ee280f37ee032ef0ee2a2f96fd011e33ee032ef0ee2c4f27ee496f"
+            "f0ee2e6f71fe4d0f87ed002f47440ff021c814ec002f16ec122f24ee4c3e05f1600537ee032e0af1040a33ee032e03f1"
+            "0803bbf1040b71fe4d0f87ed002f3ff7a4af04b0bdec108bbde8f08f"
+        ),
+    },
+    "helium_depthwise_pixels_four_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b84b01f9ca4f10104a2ee104b4ff0000425ee6e0f20ff5206dde91d944fea840421ee641e21ee410f"
+            "8ded001f05469246a3f101014fea8909dde920bcd8464ff000039ded007f574695ed109e27ee436f95e8550096fd001e"
+            "2bf001e8f0ee280f95ed20bef0ee2a2f95ed30def0ee2c4f95ed40fef0ee2e6f95ed145f27ee496f41f01fc814ec002f"
+            "96fd001e16ec122f95e8550024ee4c3ef0ee280f37ee032ef0ee2a2f33ee032ef0ee2c4f27ee496ff0ee2e6f71fe4d0f"
+            "87ed002f47440ff01fc814ec002f16ec122f24ee4c3e05f1600537ee032e0af1040a33ee032e03f10403bbf1040b71fe"
+            "4d0f87ed002f3ff7a8af04b0bdec108bbde8f08f"
         ),
     },
     "helium_depthwise_windows": {
@@ -1373,6 +1392,18 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "90eec51f33ee010ea3ec880e0ff029c017f007072bd017f001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee"
             "453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f90ee"
             "c51f33ee010e71fe4d0f83ed800ebdec088bf0bd"
+        ),
+    },
+    "helium_normalize_rows": {
+        ("thumbv8.1m.main",): (
+            "2de9f0472ded108b91e8f003ddf860a0aaee104b06f01f06acee107b09f01f0900eb0a01c6f1000603eb0a04c9f10009"
+            "4feada0e4ef047c0b0ec880eb0ee402fb2ec047fb0ee405f2bee453eb1ec88ee2bee455eb2ec049f39ee663eb0ee4e0f"
+            "39ee665eb0ee4eff23ee072e2dee481e25ee094e2dee48fe39ee691e21ee070eb2ec047f39ee69fe2fee09eeb2ec049f"
+            "22ef462820ef460824ef48482eef48e890eec32f90eec10f90eec53f90eecf1f33ee032ea3ec882e33ee010ea4ec880e"
+            "0ff047c01af0070a4dd01af001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee453e71fe4d0f91ed80ee2bee"
+            "455eb2ec049f39ee663eb0ee4e0f39ee665eb0ee4eff23ee072e2dee481e25ee094e2dee48fe39ee691e21ee070eb2ec"
+            "047f39ee69fe2fee09eeb2ec049f22ef462820ef460824ef48482eef48e890eec32f90eec10f90eec53f90eecf1f33ee"
+            "032e71fe4d0f83ed802e33ee010e71fe4d0f84ed800ebdec108bbde8f08700bf"
         ),
     },
 }

@@ -18,16 +18,20 @@ from .opdef import NestContext
 
 RowSums = Callable[[Index], tuple[Block, Expr, Expr]]
 """For a row: statements, the sum of its stored integers, i32, and that of their squares, unsigned."""
+Row = Callable[[Index], Block]
+WalkRows = Callable[[AxisSplit, Row], Block]
+"""All rows, from what makes the statements for one of them."""
 WriteRow = Callable[[Index, tuple[Expr, Expr, Expr]], Block]
 """For a row: all its elements, from the multiplier, bias and shift that :class:`_Scaling` has."""
 
 
 def int_normalize(
-    ctx: NestContext, node: Node, row_sums: RowSums | None = None, write_row: WriteRow | None = None
-) -> Block:
+    ctx: NestContext, node: Node, row_sums: RowSums | None = None, write_row: WriteRow | None = None,
+    walk_rows: WalkRows | None = None,
+) -> Block:  # fmt: skip
     """Two passes over each row; the zero point is taken off sums and products. Sums of bytes and their squares fit u32;
     those of 16 bits, and the products of their elements, need 64. ``row_sums`` adds up a row in another way,
-    ``write_row`` has another second pass."""
+    ``write_row`` has another second pass, and ``walk_rows`` another order."""
     x, to = operand(node, 0), element_type(node.attrs, "to")
     split = AxisSplit.of(x, ints(node.attrs, "axes"))
     wide = DType.I32 if x.dtype in BYTES else DType.I64
@@ -49,7 +53,7 @@ def int_normalize(
             return (*sums, *lets.block, *write_row(kept, (scaling.multiplier, scaling.bias, scaling.shift)))
         return (*sums, *lets.block, *split.axis_loops(ctx, write, LoopKind.PARALLEL))
 
-    return split.kept_loops(ctx, row)
+    return split.kept_loops(ctx, row) if walk_rows is None else walk_rows(split, row)
 
 
 def _row_sums(ctx: NestContext, node: Node, split: AxisSplit, kept: Index) -> tuple[Block, Expr, Expr]:
@@ -139,8 +143,8 @@ def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
 
 
 def _leading_word(t: Expr, lets: Lets) -> tuple[Expr, Expr]:
-    """The upper word of ``t``, a u64 that is not 0, shifted to the left by as many pairs of bits as are zeros there, and
-    the number of pairs."""
+    """The upper word of ``t``, a u64 that is not 0, shifted to the left by as many pairs of bits as are zeros there,
+    and the number of pairs."""
     upper, lower = (lets.bind(name, convert(t >> bit, DType.U32)) for name, bit in (("upper", 32), ("lower", 0)))
     small = lets.bind("small", eq(upper, 0))
     upper, lower = (lets.bind("word", select(small, *pair)) for pair in ((lower, upper), (U32(0), lower)))

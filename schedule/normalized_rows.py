@@ -13,14 +13,17 @@ from ..blocks import has_block
 from ..blocks.normalization import SHIFT, lane_steps
 from ..ir.build import convert, store
 from ..ir.graph import Node
-from ..ir.loops import Alloc, Block, Buffer, Expr, Invoke, Pointer, Space, Type, as_expr
+from ..ir.loops import Alloc, Block, Buffer, Expr, Invoke, LoopKind, Pointer, Space, Type, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
-from ..ops.int_normalize_nest import int_normalize
-from ..ops.nest_tools import Index
+from ..ops.int_normalize_nest import Row, int_normalize
+from ..ops.nest_tools import AxisSplit, Index, loops
 from .generic import NestAdapter
 from .kernel import KernelContext
 from .tensors import TensorRef
+
+TWO_ROWS = "helium_normalize_rows"
 
 
 def is_normalized_rows(ctx: KernelContext) -> bool:
@@ -39,9 +42,13 @@ def lower_normalized_rows(ctx: KernelContext) -> Block:
     """``int_normalize``, for which :func:`is_normalized_rows` holds."""
     node = ctx.anchor
     assert node is not None
-    steps = _steps(ctx, node)
-    write = None if steps is None else partial(_write_row, ctx, node, steps)
-    return ctx.vectorized(int_normalize(NestAdapter(ctx), node, partial(_sums, ctx, node), write))
+    steps, sums = _steps(ctx, node), partial(_sums, ctx, node)
+    if steps is None:
+        return ctx.vectorized(int_normalize(NestAdapter(ctx), node, sums))
+    writer = _Writer(ctx, node, steps)
+    several = node.operands[0].type.size > len(steps)
+    walk = writer.walk if several and writer.in_pairs else None
+    return ctx.vectorized(int_normalize(NestAdapter(ctx), node, sums, writer.write, walk))
 
 
 def _sums(ctx: KernelContext, node: Node, kept: Index) -> tuple[Block, Expr, Expr]:
@@ -86,14 +93,53 @@ def _steps(ctx: KernelContext, node: Node) -> np.ndarray | None:
     return np.stack(found, axis=1).astype(np.int32)
 
 
-def _write_row(
-    ctx: KernelContext, node: Node, steps: np.ndarray, kept: Index, numbers: tuple[Expr, Expr, Expr]
-) -> Block:
-    scaling = Buffer(ctx.names.fresh("scaling"), Type(DType.I32), (3,), Space.STACK)
-    stores = (store(scaling[n], number) for n, number in enumerate(numbers))
-    x, y = (_row(ctx.refs[value.name], node, kept) for value in (node.operands[0], ctx.output))
-    block = _block(ctx)
-    assert block is not None
-    packed = ctx.pack("steps", lane_steps(steps) if block.startswith("helium") else steps)
-    pointers = (x, Pointer(scaling, (as_expr(0),)), Pointer(packed, (as_expr(0), as_expr(0))), y)
-    return (Alloc(scaling), *stores, Invoke(block, pointers, (len(steps),)))
+class _Writer:
+    """What follows on the sums of rows: the multiplier, bias and shift of each to memory, from where a block
+    instruction takes those of a row, or with Helium of two."""
+
+    def __init__(self, ctx: KernelContext, node: Node, steps: np.ndarray) -> None:
+        self.ctx, self.node, self.size = ctx, node, len(steps)
+        block = _block(ctx)
+        assert block is not None
+        self.block = block
+        self.steps = ctx.pack("steps", lane_steps(steps) if block.startswith("helium") else steps)
+        self.pair: tuple[Buffer, Expr] | None = None
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether two neighbouring rows share their factors and biases. Rows that come one by one do not."""
+        ctx = self.ctx
+        return has_block(TWO_ROWS, ctx.cpu.extensions) and not ctx.by_rows and not ctx.cpu.in_rows
+
+    def write(self, kept: Index, numbers: tuple[Expr, Expr, Expr]) -> Block:
+        """The numbers of a row, and if it is alone its elements."""
+        if self.pair is not None:
+            scaling, number = self.pair
+            return tuple(store(scaling[number * 3 + n], value) for n, value in enumerate(numbers))
+        scaling = self._scaling(1)
+        stores = (store(scaling[n], value) for n, value in enumerate(numbers))
+        return (Alloc(scaling), *stores, self._invoke(self.block, scaling, kept))
+
+    def walk(self, split: AxisSplit, row: Row) -> Block:
+        """Two rows at a time, which are neighbours in memory."""
+        *outer, last = (split.shape[dim] for dim in split.kept)
+        pair, number = (Var(self.ctx.names.fresh(stem)) for stem in ("pair", "row"))
+
+        def rows(index: Index) -> Block:
+            scaling = self._scaling(2)
+            self.pair = (scaling, number)
+            each = loop(number, 2, *row((*index, pair * 2 + number)))
+            self.pair = None
+            both = (Alloc(scaling), *each, self._invoke(TWO_ROWS, scaling, (*index, pair * 2)))
+            alone = row((*index, as_expr(last - 1))) if last % 2 else ()
+            return (*loop(pair, last // 2, *both, kind=LoopKind.PARALLEL), *alone)
+
+        return loops(NestAdapter(self.ctx), ["i"] * len(outer), outer, rows)
+
+    def _scaling(self, rows: int) -> Buffer:
+        return Buffer(self.ctx.names.fresh("scaling"), Type(DType.I32), (3 * rows,), Space.STACK)
+
+    def _invoke(self, block: str, scaling: Buffer, kept: Index) -> Invoke:
+        x, y = (_row(self.ctx.refs[value.name], self.node, kept) for value in (self.node.operands[0], self.ctx.output))
+        steps = Pointer(self.steps, (as_expr(0), as_expr(0)))
+        return Invoke(block, (x, Pointer(scaling, (as_expr(0),)), steps, y), (self.size,))

@@ -40,6 +40,9 @@ MOST_MULTIPLIER = 8
 """Channels of the output for one of the input."""
 MOST_JOINED, ABOUT = 64, 1.1
 """Channels of neighbouring columns that are side by side, as each has weights of its own; and what is about as fast."""
+ALIKE = {2: "twice", 4: "four"}
+"""Channels of the output that may see the same words, with names of blocks in which they do; else bytes are staged as
+often as they are seen."""
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
 
@@ -83,9 +86,17 @@ class _HeliumDepthwise:
         self.column = 1 < len(self.planes) <= WORD and layer.kernel[1] == 1
         self.windows = not self.column and (len(self.planes) > 1 or words > WORD or self.planes[0].depth > 1)
         self.numbers = helium_numbers(self.requantization, layer.operands, fixed=True)
+        self.alike = self._alike()
+        self.staged = self.channels // self.alike
         if self.windows:
             self.places = places_of(self.planes, self.plane_step, layer.dilation[1] * self.channels)
         self.joined = self._joined()
+
+    def _alike(self) -> int:
+        """How many channels see the same words: all that see the same channel of the input, or one."""
+        one_row = all(strip.rows == 1 for strip in self._strips()) and not self.windows
+        shared = one_row and self.numbers.kind == "fixed" and self.layer.multiplier in ALIKE
+        return self.layer.multiplier if shared else 1
 
     def _joined(self) -> int:
         """How many neighbouring columns are one pixel to the block, their channels side by side and with weights of
@@ -140,8 +151,8 @@ class _HeliumDepthwise:
         size = len(self.planes) * self.plane_step * WORD
         words = self.ctx.temporary("words", DType.I8, (size,), align=16)
         w, x, batch = start(stored.buffer), start(words), Var(self.names.fresh("o"))
-        if self.layer.multiplier > 1:
-            self.lines = self.ctx.temporary("lines", DType.I8, (WORD, self.layer.inner * self.channels), align=16)
+        if self._repeats:
+            self.lines = self.ctx.temporary("lines", DType.I8, (WORD, self.layer.inner * self.staged), align=16)
         before = stored.prepare(as_expr(0)) + self._borders(x)
         if self.windows:
             self.offsets = self.ctx.pack("offsets", np.array(self.places, np.int32) * WORD)
@@ -175,15 +186,15 @@ class _HeliumDepthwise:
     def plane_step(self) -> int:
         """Words of a plane, with what is read and written beyond."""
         layer = self.layer
-        written = layer.pad[1] * self.channels + pad(layer.inner * self.channels, INTERLEAVED)
+        written = layer.pad[1] * self.staged + pad(layer.inner * self.staged, INTERLEAVED)
         if any(plane.depth > 1 for plane in self.planes):
-            written = max(written, pad(layer.columns * self.channels, INTERLEAVED))
-        return pad(max(layer.columns * self.channels, written) + GEMM_4X2.tile, 4)
+            written = max(written, pad(layer.columns * self.staged, INTERLEAVED))
+        return pad(max(layer.columns * self.staged, written) + GEMM_4X2.tile, 4)
 
     @property
     def _overwritten(self) -> bool:
         """Whether interleaving leaves undefined words behind the row."""
-        return self.layer.inner * self.channels % INTERLEAVED != 0
+        return self.layer.inner * self.staged % INTERLEAVED != 0
 
     def _right(self, words: Pointer, group: int) -> Block:
         """The border behind the row."""
@@ -194,8 +205,8 @@ class _HeliumDepthwise:
         """The border at a side."""
         if columns <= 0:
             return ()
-        place = Pointer(words.buffer, (as_expr((group * self.plane_step + column * self.channels) * WORD),))
-        return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.layer.zero)),)
+        place = Pointer(words.buffer, (as_expr((group * self.plane_step + column * self.staged) * WORD),))
+        return (Invoke("helium_fill", (place,), (columns * self.staged * WORD, self.layer.zero)),)
 
     def _interleave(self, strip: _Strip, row: Callable[[int], Pointer], words: Pointer) -> Block:
         """The rows under a strip, four at a time."""
@@ -204,12 +215,12 @@ class _HeliumDepthwise:
             if plane.depth > 1:
                 block += self._interleave_columns(strip, row, words, number)
                 continue
-            inner = number * self.plane_step + self.layer.pad[1] * self.channels
+            inner = number * self.plane_step + self.layer.pad[1] * self.staged
             target = Pointer(words.buffer, (as_expr(inner * WORD),))
             sources = strip.sources[number * WORD : (number + 1) * WORD]
             repeat, row_of = self._repeated(sources, row)
             outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
-            scalars = (self.layer.inner * self.channels, outside, self.layer.zero)
+            scalars = (self.layer.inner * self.staged, outside, self.layer.zero)
             block += (*repeat, Invoke("helium_interleave", (*map(row_of, sources), target), scalars))
             if self._overwritten:
                 block += self._right(words, number)
@@ -239,10 +250,15 @@ class _HeliumDepthwise:
         scalars = (layer.columns * self.channels, outside, layer.zero)
         return (*block, Invoke("helium_interleave", (*pointers, target), scalars))
 
+    @property
+    def _repeats(self) -> bool:
+        """Whether bytes are staged as often as channels of the output see them."""
+        return self.layer.multiplier != self.alike
+
     def _repeated(self, sources: Sequence[int], row: _Rows) -> tuple[Block, _Rows]:
         """Rows of the input with each channel as often as channels of the output see it, and where they are then."""
         layer, times = self.layer, self.layer.multiplier
-        if times == 1:
+        if not self._repeats:
             return (), row
         lines = self.lines
         found = sorted(set(sources) - {OUTSIDE})
@@ -276,6 +292,8 @@ class _HeliumDepthwise:
     def _multiply(self, rows: int, pointers: tuple[Pointer, ...], joined: int) -> Invoke:
         """The block for some rows of the output, of whose columns ``joined`` are a pixel."""
         kind = "rows" if rows == 2 else "windows" if self.windows else "pixels"
+        if self.alike > 1:
+            kind = f"{kind}_{ALIKE[self.alike]}"
         name = f"helium_depthwise_{kind}{'_fixed' if self.numbers.kind == 'fixed' else ''}"
         return Invoke(name, pointers, self._scalars(joined))
 
@@ -295,9 +313,9 @@ class _HeliumDepthwise:
 
     def _scalars(self, joined: int) -> tuple[int, ...]:
         layer = self.layer
-        pixels = (layer.out[1] // joined, layer.stride[1] * joined * self.channels)
+        pixels = (layer.out[1] // joined, layer.stride[1] * joined * self.staged)
         tail = (joined * self.channels, *self.numbers.scalars)
-        tap_step = layer.dilation[1] * self.channels
+        tap_step = layer.dilation[1] * self.staged
         if self.windows:
             return (len(self.places) // WORD, max(self.places), *pixels, *tail)
         if self.column:

@@ -141,6 +141,12 @@ FACTORS = {
     "depthwise 5x5": integer_conv_graph((1, 7, 8, 7), (7, 5, 5, 1), pad=(2, 2, 2, 2), group=7, rounded=True),
     "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7, rounded=True),
     "depthwise, stride": integer_conv_graph((1, 9, 9, 6), (6, 3, 3, 1), stride=(2, 2), group=6, rounded=True),
+    "depthwise, stride, two channels each": integer_conv_graph(
+        (1, 8, 9, 5), (10, 3, 3, 1), stride=(2, 2), pad=SAME, group=5, rounded=True
+    ),
+    "depthwise, stride, four channels each, table": integer_conv_graph(
+        (2, 7, 6, 3), (12, 2, 3, 1), stride=(2, 1), pad=(0, 1, 1, 1), group=3, rounded=True, table=True
+    ),
     "pixels together": with_scales(integer_conv_graph((1, 6, 8, 3), (3, 1, 1, 3))),
     "one channel": integer_conv_graph((1, 7, 12, 1), (1, 3, 3, 1), pad=SAME, rounded=True),
     "depthwise, three channels": integer_conv_graph((1, 6, 8, 3), (3, 3, 3, 1), pad=SAME, group=3, rounded=True),
@@ -221,6 +227,19 @@ def test_few_channels_of_neighbouring_columns_are_side_by_side(name: str, number
     names = [block.name for block in lower_graph(FACTORS[name], M55).blocks]
     block = next(name for name in names if name.startswith("helium_depthwise_rows"))
     assert block.replace("_fixed", "").split("_")[3:8] == [str(number) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("depthwise, stride, two channels each", "helium_depthwise_pixels_twice_fixed"),
+        ("depthwise, stride, four channels each, table", "helium_depthwise_pixels_four_fixed"),
+    ],
+)
+def test_bytes_that_several_channels_see_are_staged_once(name: str, block: str) -> None:
+    names = [found.name for found in lower_graph(FACTORS[name], M55).blocks]
+    assert any(found.startswith(block) for found in names)
+    assert not any(found.startswith("helium_repeat") for found in names)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,9 @@ def test_what_is_done_by_blocks() -> None:
     for name in GRAPHS:
         added_up = set() if name == "columns" else {"byte_sums"}
         assert blocks(GRAPHS[name], M4) == added_up | ({"normalize_row"} if name in scaled else set()), name
-        assert blocks(GRAPHS[name], M55) == added_up | ({"helium_normalize_row"} if name in scaled else set()), name
+        pairs = {"helium_normalize_rows"} if name in scaled else set()
+        odd = {"helium_normalize_row"} if name in {"layer, two dimensions", "fewer than four"} else set()
+        assert blocks(GRAPHS[name], M55) == added_up | pairs | odd, name
     assert all(blocks(graph, M0) == set() for graph in GRAPHS.values())
 
 
