@@ -141,8 +141,8 @@ FACTORS = {
     "depthwise 5x5": integer_conv_graph((1, 7, 8, 7), (7, 5, 5, 1), pad=(2, 2, 2, 2), group=7, rounded=True),
     "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7, rounded=True),
     "depthwise, stride": integer_conv_graph((1, 9, 9, 6), (6, 3, 3, 1), stride=(2, 2), group=6, rounded=True),
-    "depthwise, stride, two channels each": integer_conv_graph(
-        (1, 8, 9, 5), (10, 3, 3, 1), stride=(2, 2), pad=SAME, group=5, rounded=True
+    "depthwise, stride, two channels each": with_scales(
+        integer_conv_graph((1, 8, 9, 21), (42, 3, 3, 1), stride=(2, 2), pad=SAME, group=21)
     ),
     "depthwise, stride, four channels each, table": integer_conv_graph(
         (2, 7, 6, 3), (12, 2, 3, 1), stride=(2, 1), pad=(0, 1, 1, 1), group=3, rounded=True, table=True
