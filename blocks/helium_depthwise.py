@@ -60,13 +60,17 @@ Places = Callable[[Expr], Expr]
 def _depthwise(
     steps: Number, words: Number, place_of: Places, outputs: int, pixels: Number, pixel_step: Number, channels: Number,
     reach: Number, zero_point: Number, lo: Number, fixed: bool, more: Sequence[Buffer] = (), alike: int = 1,
+    apart: Number | None = None,
 ) -> Kernel:  # fmt: skip
     """A row of the output, or with two ``outputs`` also the one below; windows of ``words`` reach as far as ``reach``.
-    ``more`` parameters are behind the weights; so many channels ``alike`` see the same words."""
+    ``more`` parameters are behind the weights; so many channels ``alike`` see the same words. Results of pixels are
+    ``apart``, or else neighbours."""
+    apart = channels if apart is None else apart
     w = param("w", DType.I32, GEMM_4X2.size(pad(channels, TILE), steps), Access.READ, 4)
     seen = (pixels - 1) * pixel_step + reach + pad(channels, TILE) // alike
     x = param("x", DType.I8, seen * WORD, Access.READ, 4)
-    y = [param(f"y{n}" if outputs > 1 else "y", DType.I8, pixels * channels, Access.WRITE) for n in range(outputs)]
+    made = (pixels - 1) * apart + channels
+    y = [param(f"y{n}" if outputs > 1 else "y", DType.I8, made, Access.WRITE) for n in range(outputs)]
     pixel = Var("pixel")
 
     def block(t: Expr, active: Number, stem: str) -> Block:
@@ -84,7 +88,7 @@ def _depthwise(
 
         def finish(c: int, p: int, acc: Expr) -> Block:
             result = finished(acc, w[GEMM_4X2.factor(at, steps, c)], zero_point, lo, fixed)
-            return when("lt", c, active, (store(y[p][pixel * channels + t * TILE + c], result),))
+            return when("lt", c, active, (store(y[p][pixel * apart + t * TILE + c], result),))
 
         return tile_block((TILE, outputs), (words, WORD), lambda c, p: w[at + c], group, finish, stem)
 
@@ -109,7 +113,7 @@ def _rows(
 
 
 def _windows(
-    fixed: bool, steps: Number, reach: Number, pixels: Number, pixel_step: Number, channels: Number,
+    fixed: bool, steps: Number, reach: Number, pixels: Number, pixel_step: Number, channels: Number, apart: Number,
     zero_point: Number, lo: Number = -128,
 ) -> Kernel:  # fmt: skip
     """One row of the output for kernels of any size, whose windows are words ``offsets`` bytes from their first one
@@ -117,7 +121,7 @@ def _windows(
     offsets = param("offsets", DType.I32, steps * WORD, Access.READ, 4)
     return _depthwise(
         steps, steps * WORD, lambda n: INDEX(offsets[n]) // WORD, 1, pixels, pixel_step, channels, reach, zero_point,
-        lo, fixed, (offsets,),
+        lo, fixed, (offsets,), apart=apart,
     )  # fmt: skip
 
 
@@ -146,7 +150,7 @@ def _windows_cycles(call: float, pair: float, tile: float, step: float) -> Formu
 
 
 _ROW = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
-_WINDOW = ("steps", "reach", *_ROW[:2], *_ROW[4:])
+_WINDOW = ("steps", "reach", *_ROW[:2], "channels", "apart", *_ROW[5:])
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),),
@@ -183,11 +187,13 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=_columns_cycles(70, 23, 18)),
     ),
     BlockInstruction(
-        "helium_depthwise_windows", _WINDOW, partial(_windows, False), MVE, ((2, 90, 5, 12, 6, 1, -128),),
+        "helium_depthwise_windows", _WINDOW, partial(_windows, False), MVE,
+        ((2, 90, 5, 12, 6, 6, 1, -128), (2, 90, 4, 12, 8, 21, 1, -128)),
         cycles=Cycles(mve=_windows_cycles(76, 25, 48.7, 43.4)),
     ),
     BlockInstruction(
-        "helium_depthwise_windows_fixed", _WINDOW[:-1], partial(_windows, True), MVE, ((2, 90, 5, 12, 6, 1),),
+        "helium_depthwise_windows_fixed", _WINDOW[:-1], partial(_windows, True), MVE,
+        ((2, 90, 5, 12, 6, 6, 1), (2, 90, 4, 12, 8, 21, 1)),
         cycles=Cycles(mve=_windows_cycles(76, 25, 38, 43.5)),
     ),
 )

@@ -1068,24 +1068,25 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_depthwise_windows": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b89b0cde906010892249e0596dde9254704974fea8404012e04bf00240027089acde90024cde90237"
-            "069ddde9001995e85500b5e80055079bddf888b0b3ec047f27ee416fb5ec109e27ee49efb5ec10be96fd00defcee280f"
-            "9efd00defcee288fb5ec109e96fd01defcee2a2f9efd01defcee2aafb5ec10be96fd02defcee284f9efd02defcee28cf"
-            "bbf1010b96fd03defcee2a6f9efd03defcee2aefced1b5ec045fdde92731ecee101b14ec000f16ec120fbbff40061cec"
-            "082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031edde9027910ee630fddf810b033ee"
-            "010e00ef4c06b0ff50202bf001e807eb090031fe4d8f80ed002fa7ec040f0099029701f110010091bbf1040bcdf810b0"
-            "3ff787af07eb0b03dde925473b44089901ebc4010891059e023e3ff76aaf09b0bdec108bbde8f08f"
+            "2de9f04f2ded108b89b0cde906010892249e0596dde925470497279f4fea8404012e04bf00240027089acde90024cde9"
+            "0237069ddde9001995e85500b5e80055079bddf888b0b3ec047f27ee416fb5ec109e27ee49efb5ec10be96fd00defcee"
+            "280f9efd00defcee288fb5ec109e96fd01defcee2a2f9efd01defcee2aafb5ec10be96fd02defcee284f9efd02defcee"
+            "28cfbbf1010b96fd03defcee2a6f9efd03defcee2aefced1b5ec045fdde92831ecee101b14ec000f16ec120fbbff4006"
+            "1cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031edde9027910ee630fddf810b0"
+            "33ee010e00ef4c06b0ff50202bf001e807eb090031fe4d8f80ed002fa7ec040f0099029701f110010091bbf1040bcdf8"
+            "10b03ff787af07eb0b03dde925472799a3eb070303eb4103089901ebc4010891059e023e3ff765af09b0bdec108bbde8"
+            "f08f00bf"
         ),
     },
     "helium_depthwise_windows_fixed": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded108b89b0cde906010892249e0596dde9254704974fea8404012e04bf00240027089acde90024cde90237"
-            "069ddde9001995e85500b5e80055079bddf888b0b3ec047f27ee416fb5ec109e27ee49efb5ec10be96fd00defcee280f"
-            "9efd00defcee288fb5ec109e96fd01defcee2a2f9efd01defcee2aafb5ec10be96fd02defcee284f9efd02defcee28cf"
-            "bbf1010b96fd03defcee2a6f9efd03defcee2aefced1b5ec045f279b14ec000f16ec120f1cec082f24ee431e1eec1a2f"
-            "37ee010e24ee433e37ee031edde90279ddf810b033ee010eb0ff50202bf001e807eb090031fe4d8f80ed002fa7ec040f"
-            "0099029701f110010091bbf1040bcdf810b03ff796af07eb0b03dde925473b44089901ebc4010891059e023e3ff779af"
-            "09b0bdec108bbde8f08f00bf"
+            "2de9f04f2ded108b89b0cde906010892249e0596dde925470497279f4fea8404012e04bf00240027089acde90024cde9"
+            "0237069ddde9001995e85500b5e80055079bddf888b0b3ec047f27ee416fb5ec109e27ee49efb5ec10be96fd00defcee"
+            "280f9efd00defcee288fb5ec109e96fd01defcee2a2f9efd01defcee2aafb5ec10be96fd02defcee284f9efd02defcee"
+            "28cfbbf1010b96fd03defcee2a6f9efd03defcee2aefced1b5ec045f289b14ec000f16ec120f1cec082f24ee431e1eec"
+            "1a2f37ee010e24ee433e37ee031edde90279ddf810b033ee010eb0ff50202bf001e807eb090031fe4d8f80ed002fa7ec"
+            "040f0099029701f110010091bbf1040bcdf810b03ff796af07eb0b03dde925472799a3eb070303eb4103089901ebc401"
+            "0891059e023e3ff774af09b0bdec108bbde8f08f"
         ),
     },
     "helium_product": {

@@ -18,7 +18,7 @@
    the second pixel are from these, r3 the offsets, r5 weights, r11 counts steps; q3 and q7 where the taps of both pixels
    are, q6 these taps, q4 and q5 weights. On the stack: r1 and r9, y, how far the second pixel is from it, channels left,
    pixels left, w, offsets, words of the first pixel; the arguments from sp + 136 on: steps, reach, pixels, pixel_step,
-   channels, zero_point, lo. `results` makes the bytes of both pixels from the sums and the factors in q2. */
+   channels, apart, zero_point, lo. `results` makes the bytes of both pixels from the sums and the factors in q2. */
 #define CCML_HELIUM_WINDOWS(results) \
     __asm__ volatile( \
         ".syntax unified\n" \
@@ -32,6 +32,7 @@
         "str r6, [sp, #20]\n" \
         "ldrd r4, r7, [sp, #148]\n" \
         "str r7, [sp, #16]\n" \
+        "ldr r7, [sp, #156]\n" \
         "lsl r4, r4, #2\n" \
         "cmp r6, #1\n" \
         "itt eq\n" \
@@ -75,7 +76,9 @@
         "bgt.w 2b\n" \
         "add r3, r7, r11\n" \
         "ldrd r4, r7, [sp, #148]\n" \
-        "add r3, r3, r7\n" \
+        "ldr r1, [sp, #156]\n" \
+        "sub r3, r3, r7\n" \
+        "add r3, r3, r1, lsl #1\n" \
         "ldr r1, [sp, #32]\n" \
         "add r1, r1, r4, lsl #3\n" \
         "str r1, [sp, #32]\n" \
@@ -94,11 +97,11 @@
 CCML_NAKED ccml_helium_depthwise_windows(
     const int32_t *w CCML_UNUSED, const int32_t *offsets CCML_UNUSED, const int8_t *x CCML_UNUSED,
     int8_t *y CCML_UNUSED, int32_t steps CCML_UNUSED, int32_t reach CCML_UNUSED, int32_t pixels CCML_UNUSED,
-    int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED,
-    int32_t lo CCML_UNUSED)
+    int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t apart CCML_UNUSED,
+    int32_t zero_point CCML_UNUSED, int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_WINDOWS(
-        "ldrd r3, r1, [sp, #156]\n"
+        "ldrd r3, r1, [sp, #160]\n"
         "vdup.8 q6, r1\n"
         CCML_HELIUM_REQUANTIZE(
             CCML_HELIUM_WINDOWS_MOVES0, CCML_HELIUM_WINDOWS_MOVES1, CCML_HELIUM_WINDOWS_MOVES2, "q2", "q2",

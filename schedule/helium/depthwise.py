@@ -43,6 +43,9 @@ MOST_JOINED, ABOUT = 64, 1.1
 ALIKE = {2: "twice", 4: "four"}
 """Channels of the output that may see the same words, with names of blocks in which they do; else bytes are staged as
 often as they are seen."""
+MOST_STAGED, SHARE, LEAST_PART = 8192, 4, 48
+"""Bytes of words for windows, of whose channels else a part is staged at a time: these, or that share of both tensors;
+and the fewest channels that are worth it."""
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
 
@@ -89,14 +92,25 @@ class _HeliumDepthwise:
         self.alike = self._alike()
         self.staged = self.channels // self.alike
         if self.windows:
-            self.places = places_of(self.planes, self.plane_step, layer.dilation[1] * self.channels)
-        self.joined = self._joined()
+            self.staged = self._part()
+            self.places = places_of(self.planes, self.plane_step, layer.dilation[1] * self.staged)
+        self.joined = 1 if self.in_parts else self._joined()
 
     def _alike(self) -> int:
         """How many channels see the same words: all that see the same channel of the input, or one."""
         one_row = all(strip.rows == 1 for strip in self._strips()) and not self.windows
         shared = one_row and self.numbers.kind == "fixed" and self.layer.multiplier in ALIKE
         return self.layer.multiplier if shared else 1
+
+    def _part(self) -> int:
+        """How many channels are staged at a time: all, unless their words would take most of the memory."""
+        layer, channels = self.layer, self.channels
+        most = max(MOST_STAGED, (layer.node.operands[0].type.size + layer.node.output.type.size) // SHARE)
+        if layer.multiplier > 1:
+            return channels
+        sizes = [channels, *(pad(-(-channels // parts), INTERLEAVED) for parts in range(2, channels // LEAST_PART + 1))]
+        fitting = (size for size in sizes if len(self.planes) * self._plane_step(size) * WORD <= most)
+        return next(fitting, sizes[-1])
 
     def _joined(self) -> int:
         """How many neighbouring columns are one pixel to the block, their channels side by side and with weights of
@@ -105,7 +119,8 @@ class _HeliumDepthwise:
         rows = [strip.rows for strip in self._strips()]
 
         def cycles(joined: int) -> float:
-            return predicted_cycles(tuple(self._multiply(count, (), joined) for count in rows), self.ctx.cpu)
+            blocks = tuple(self._multiply(count, (), joined, self.channels) for count in rows)
+            return predicted_cycles(blocks, self.ctx.cpu)
 
         columns = self.layer.out[1] if self.layer.stride[1] == 1 else 1
         most = max(1, min(MOST_JOINED // self.channels, columns))
@@ -146,7 +161,8 @@ class _HeliumDepthwise:
     def emit(self) -> Block:
         stream = self._stream()
         form = SIGNED_BYTES if are_nibbles(self.layer.operands.weights) else None
-        steps = (stream.size // pad(self.joined * self.channels, GEMM_4X2.tile) - 2) // GEMM_4X2.words
+        self.channel_words = stream.size // pad(self.joined * self.channels, GEMM_4X2.tile)
+        steps = (self.channel_words - 2) // GEMM_4X2.words
         stored = stored_words(self.ctx, stream[None], StreamLayout.of(GEMM_4X2, steps), form)
         size = len(self.planes) * self.plane_step * WORD
         words = self.ctx.temporary("words", DType.I8, (size,), align=16)
@@ -176,7 +192,7 @@ class _HeliumDepthwise:
                     out += self._right(words, number)
                 continue
             lines = len({row for row, _ in plane.taps})
-            length = (layer.columns + (plane.depth - 1) * layer.dilation[1]) * self.channels
+            length = (layer.columns + (plane.depth - 1) * layer.dilation[1]) * self.staged
             self.padded = self.ctx.temporary("padded", DType.I8, (lines, length), align=16)
             place = Pointer(self.padded, (as_expr(0), as_expr(0)))
             out += (Invoke("helium_fill", (place,), (lines * length, layer.zero)),)
@@ -184,12 +200,15 @@ class _HeliumDepthwise:
 
     @property
     def plane_step(self) -> int:
-        """Words of a plane, with what is read and written beyond."""
+        return self._plane_step(self.staged)
+
+    def _plane_step(self, staged: int) -> int:
+        """Words of a plane of so many channels, with what is read and written beyond."""
         layer = self.layer
-        written = layer.pad[1] * self.staged + pad(layer.inner * self.staged, INTERLEAVED)
+        written = layer.pad[1] * staged + pad(layer.inner * staged, INTERLEAVED)
         if any(plane.depth > 1 for plane in self.planes):
-            written = max(written, pad(layer.columns * self.staged, INTERLEAVED))
-        return pad(max(layer.columns * self.staged, written) + GEMM_4X2.tile, 4)
+            written = max(written, pad(layer.columns * staged, INTERLEAVED))
+        return pad(max(layer.columns * staged, written) + GEMM_4X2.tile, 4)
 
     @property
     def _overwritten(self) -> bool:
@@ -208,47 +227,60 @@ class _HeliumDepthwise:
         place = Pointer(words.buffer, (as_expr((group * self.plane_step + column * self.staged) * WORD),))
         return (Invoke("helium_fill", (place,), (columns * self.staged * WORD, self.layer.zero)),)
 
-    def _interleave(self, strip: _Strip, row: Callable[[int], Pointer], words: Pointer) -> Block:
-        """The rows under a strip, four at a time."""
+    def _interleave(self, strip: _Strip, row: _Rows, words: Pointer, size: int) -> Block:
+        """The rows under a strip, four at a time: of as many channels as are staged, or of the ``size`` that are
+        left."""
         block: Block = ()
         for number, plane in enumerate(self.planes):
             if plane.depth > 1:
-                block += self._interleave_columns(strip, row, words, number)
+                block += self._interleave_columns(strip, row, words, number, size)
                 continue
             inner = number * self.plane_step + self.layer.pad[1] * self.staged
             target = Pointer(words.buffer, (as_expr(inner * WORD),))
             sources = strip.sources[number * WORD : (number + 1) * WORD]
             repeat, row_of = self._repeated(sources, row)
             outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
-            scalars = (self.layer.inner * self.staged, outside, self.layer.zero)
-            block += (*repeat, Invoke("helium_interleave", (*map(row_of, sources), target), scalars))
+            pointers, once = (*map(row_of, sources), target), self.layer.inner * self.staged
+            if self.in_parts:
+                column, steps = Var(self.names.fresh("column")), (self.channels,) * WORD + (self.staged * WORD,)
+                pointers = tuple(_behind(each, column * step) for each, step in zip(pointers, steps, strict=True))
+                once = size
+            interleave: Block = (Invoke("helium_interleave", pointers, (once, outside, self.layer.zero)),)
+            block += (*repeat, *(loop(column, self.layer.inner, *interleave) if self.in_parts else interleave))
             if self._overwritten:
                 block += self._right(words, number)
         return block
 
-    def _interleave_columns(self, strip: _Strip, row: _Rows, words: Pointer, number: int) -> Block:
+    def _interleave_columns(self, strip: _Strip, row: _Rows, words: Pointer, number: int, size: int) -> Block:
         """A plane whose words are several columns deep, from lines with the borders of the rows."""
-        layer, plane, size = self.layer, self.planes[number], self.layer.inner * self.channels
+        layer, plane, inner = self.layer, self.planes[number], self.layer.inner
         rows = sorted({row for row, _ in plane.taps})
-        left = layer.pad[1] * self.channels
+        left = layer.pad[1] * self.staged
         block: Block = ()
         for line, kernel_row in enumerate(rows):
             source = strip.sources[kernel_row]
-            if source == OUTSIDE or size == 0:
+            if source == OUTSIDE or inner == 0:
                 continue
             place = Pointer(self.padded, (as_expr(line), as_expr(left)))
             if layer.multiplier > 1:
-                copy = Invoke("helium_repeat", (row(source), place), (size // layer.multiplier, layer.multiplier))
+                scalars: tuple[int, ...] = (inner * layer.inputs, layer.multiplier)
+                copy = Invoke("helium_repeat", (row(source), place), scalars)
             else:
-                copy = Invoke("helium_copy", (row(source), place), (1, size, 0, 0))
+                scalars = (inner, size, self.channels, self.staged) if self.in_parts else (1, inner * size, 0, 0)
+                copy = Invoke("helium_copy", (row(source), place), scalars)
             block += (copy,)
-        step = layer.dilation[1] * self.channels
+        step = layer.dilation[1] * self.staged
         taps = (plane.taps + ((rows[0], 0),) * WORD)[:WORD]
         pointers = [Pointer(self.padded, (as_expr(tap - rows[0]), as_expr(behind * step))) for tap, behind in taps]
         outside = sum(1 << n for n, (tap, _) in enumerate(taps) if strip.sources[tap] == OUTSIDE)
         target = Pointer(words.buffer, (as_expr(number * self.plane_step * WORD),))
-        scalars = (layer.columns * self.channels, outside, layer.zero)
+        scalars = (layer.columns * self.staged, outside, layer.zero)
         return (*block, Invoke("helium_interleave", (*pointers, target), scalars))
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether some channels are staged at a time."""
+        return self.staged * self.alike < self.channels
 
     @property
     def _repeats(self) -> bool:
@@ -278,24 +310,33 @@ class _HeliumDepthwise:
         base = step * (apart.base - strip.base) + strip.base
         layer = self.layer
 
-        def row(source: int) -> Pointer:
-            return layer.input_line(batch, base + max(source, 0))
-
         rows = [layer.pointer(layer.y, layer.place(batch, first + n, 0)) for n in range(strip.rows)]
         finish: Block = ()
         if not self.requantization.whole:
             rows, finish = self._finished(strip.rows, (batch, first))
-        operands = (w, start(self.offsets), x) if self.windows else (w, x)
-        multiply = self._multiply(strip.rows, (*operands, *rows), self.joined)
-        return (*self._interleave(strip, row, x), multiply, *finish)
+        whole, rest = divmod(self.channels, self.staged * self.alike)
+        block: Block = ()
+        for begin, count, size in ((0, whole, self.staged * self.alike), (self.channels - rest, min(rest, 1), rest)):
+            part = Var(self.names.fresh("part"))
+            channel = part * size + begin if count > 1 else as_expr(begin)
 
-    def _multiply(self, rows: int, pointers: tuple[Pointer, ...], joined: int) -> Invoke:
-        """The block for some rows of the output, of whose columns ``joined`` are a pixel."""
+            def row(source: int, channel: Expr = channel) -> Pointer:
+                return _behind(layer.input_line(batch, base + max(source, 0)), channel)
+
+            weights = _behind(w, channel * self.channel_words)
+            operands = (weights, start(self.offsets), x) if self.windows else (weights, x)
+            results = (_behind(each, channel) for each in rows)
+            multiply = self._multiply(strip.rows, (*operands, *results), self.joined, size)
+            block += loop(part, count, *self._interleave(strip, row, x, size), multiply)
+        return (*block, *finish)
+
+    def _multiply(self, rows: int, pointers: tuple[Pointer, ...], joined: int, size: int) -> Invoke:
+        """The block for ``size`` channels of some rows of the output, of whose columns ``joined`` are a pixel."""
         kind = "rows" if rows == 2 else "windows" if self.windows else "pixels"
         if self.alike > 1:
             kind = f"{kind}_{ALIKE[self.alike]}"
         name = f"helium_depthwise_{kind}{'_fixed' if self.numbers.kind == 'fixed' else ''}"
-        return Invoke(name, pointers, self._scalars(joined))
+        return Invoke(name, pointers, self._scalars(joined, size))
 
     def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
         """Memory for the requantized bytes of some rows from ``place`` on, and what of the body follows."""
@@ -311,13 +352,20 @@ class _HeliumDepthwise:
             block += finish_pixels(self.ctx, self.ctx.refs, made, part, self.requantization.value, index)
         return [Pointer(made, (as_expr(n * columns), as_expr(0))) for n in range(rows)], block
 
-    def _scalars(self, joined: int) -> tuple[int, ...]:
+    def _scalars(self, joined: int, size: int) -> tuple[int, ...]:
         layer = self.layer
         pixels = (layer.out[1] // joined, layer.stride[1] * joined * self.staged)
-        tail = (joined * self.channels, *self.numbers.scalars)
+        tail = (joined * size, *self.numbers.scalars)
         tap_step = layer.dilation[1] * self.staged
         if self.windows:
-            return (len(self.places) // WORD, max(self.places), *pixels, *tail)
+            apart = joined * self.channels
+            return (len(self.places) // WORD, max(self.places), *pixels, joined * size, apart, *self.numbers.scalars)
         if self.column:
             return (*pixels, self.plane_step, len(self.planes), *tail)
         return (*pixels, tap_step, layer.kernel[1], *tail)
+
+
+def _behind(pointer: Pointer, by: Expr | int) -> Pointer:
+    """The memory from an element on that is ``by`` behind, in the last dimension."""
+    *lead, last = pointer.index
+    return Pointer(pointer.buffer, (*lead, last + by))

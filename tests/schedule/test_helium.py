@@ -85,6 +85,9 @@ GRAPHS = {
     "depthwise 5x5, dilation": integer_conv_graph(
         (1, 9, 10, 5), (5, 5, 5, 1), pad=(4, 3, 4, 4), dilation=(2, 2), group=5
     ),
+    "depthwise 7x5, in parts, table": integer_conv_graph(
+        (1, 5, 10, 130), (130, 7, 5, 1), pad=(3, 2, 3, 2), group=130, table=True
+    ),
     "depthwise 6x5, stride": integer_conv_graph((1, 9, 10, 6), (6, 6, 5, 1), stride=(2, 2), pad=(2, 4, 1, 0), group=6),
     "depthwise 1x7": integer_conv_graph((2, 3, 9, 7), (7, 1, 7, 1), pad=(0, 3, 0, 3), group=7),
     "depthwise 3x7": integer_conv_graph((1, 7, 9, 6), (6, 3, 7, 1), stride=(1, 2), pad=(1, 3, 1, 3), group=6),
@@ -141,6 +144,9 @@ FACTORS = {
     "depthwise 5x5": integer_conv_graph((1, 7, 8, 7), (7, 5, 5, 1), pad=(2, 2, 2, 2), group=7, rounded=True),
     "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7, rounded=True),
     "depthwise, stride": integer_conv_graph((1, 9, 9, 6), (6, 3, 3, 1), stride=(2, 2), group=6, rounded=True),
+    "depthwise 5x5, stride, in parts": with_scales(
+        integer_conv_graph((1, 4, 13, 100), (100, 5, 5, 1), stride=(2, 2), pad=(2, 2, 2, 2), group=100)
+    ),
     "depthwise, stride, two channels each": with_scales(
         integer_conv_graph((1, 8, 9, 21), (42, 3, 3, 1), stride=(2, 2), pad=SAME, group=21)
     ),
@@ -240,6 +246,14 @@ def test_bytes_that_several_channels_see_are_staged_once(name: str, block: str) 
     names = [found.name for found in lower_graph(FACTORS[name], M55).blocks]
     assert any(found.startswith(block) for found in names)
     assert not any(found.startswith("helium_repeat") for found in names)
+
+
+def test_windows_are_staged_for_some_channels_at_a_time() -> None:
+    """Of 100 channels 64 and 36; two planes of words for the 17 columns under a row, with room for a vector of them,
+    and the last row of a window, three columns longer."""
+    program = lower_graph(FACTORS["depthwise 5x5, stride, in parts"], M55)
+    arena = [buffer.nbytes for buffer in program.buffers.values() if buffer.storage is Storage.ARENA]
+    assert sorted(arena) == [(17 + 3) * 64, 2 * (17 * 64 + 4) * 4]
 
 
 @pytest.mark.parametrize(
