@@ -86,6 +86,6 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "depthwise_map", ("rows", "columns", "row", "step", "zero_point"), _map, DSP_FPU,
         ((5, 5, 40, 8, -3), (2, 2, 8, 4, 5), (4, 3, 36, 12, 0), (3, 4, 40, 9, 100)),
-        cycles=Cycles(dsp=_map_cycles), in_parts=True,
+        cycles=Cycles(dsp=_map_cycles), in_parts=True, rows_together=True,
     ),
 )

@@ -217,7 +217,7 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "im2col_x4", ("groups", "step"), _stage, DSP_FPU, ((3, 12),),
-        cycles=Cycles(dsp=linear(27, 29)),
+        cycles=Cycles(dsp=linear(27, 29)), in_parts=True,
     ),
     BlockInstruction(
         "im2col_x4_rows", ("groups", "step", "rows", "pitch"), _stage_rows, DSP_FPU, ((3, 8, 2, 20), (1, 4, 3, 9)),

@@ -83,7 +83,8 @@ class BlockInstruction:
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
     values of the scalars, for the tests. Without ``cycles`` compilers make the code. The schedule does
     not count what is not ``weighed`` when it chooses: it saves memory, which is not compared with cycles. What
-    the parameters of one ``in_parts`` are touched at may lie apart: what lies between is not touched.
+    the parameters of one ``in_parts`` are touched at may lie apart: what lies between is not touched. Where several
+    rows of a result are made at once (``rows_together``), a layer of it does not go row by row.
     """
 
     name: str
@@ -94,6 +95,7 @@ class BlockInstruction:
     cycles: Cycles = Cycles()
     weighed: bool = True
     in_parts: bool = False
+    rows_together: bool = False
 
     def general(self) -> Kernel:
         """The meaning for any scalars, as a kernel that takes them."""

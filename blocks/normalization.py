@@ -81,6 +81,6 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_normalize_rows", ("size",), partial(_normalize_rows, 2, _in_lanes, LANES), MVE, ((21,), (16,), (3,)),
-        cycles=Cycles(mve=lambda size: 60 + 51 * -(-size // LANES)),
+        cycles=Cycles(mve=lambda size: 60 + 51 * -(-size // LANES)), rows_together=True,
     ),
 )
