@@ -914,19 +914,22 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     "helium_gemm_4x1_i8": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded108b81b01e9ce6ee104b009105469246a3f10101dde91a9bdde91c8c009b574695ed109e2bf001e895e8"
-            "550093ed001ef0ee280f95ed20bef0ee2a2f95ed30def0ee2c4f95ed40fef0ee2e6f95ed145f4b4441f027c014ec002f"
-            "93ed001e16ec122f95e85500bbff422602ff542d4b44f0ee280fbbff422137ee032ef0ee2a2f12ee6c2f33ee032ef0ee"
-            "2c4f02ef462671fe4d0f87ed002ff0ee2e6f47440ff027c014ec002f16ec122fbbff422602ff542d05f16005bbff4221"
-            "37ee032e0af1040a12ee6c2f33ee032ebbf1040b02ef462671fe4d0f87ed002f3ff79faf01b0bdec108bbde8f08f00bf"
+            "550093ed001ef0ee280f95ed20bef0ee2a2f95ed30def0ee2c4f95ed40fef0ee2e6f95ed145f4b44bbf1040f28da41f0"
+            "4dc814ec002f93ed001e16ec122f95e85500bbff422602ff542d4b44f0ee280fbbff422137ee032ef0ee2a2f12ee6c2f"
+            "33ee032ef0ee2c4f02ef462671fe4d0f87ed002ff0ee2e6f47440ff027c025e041f025c014ec002f93ed001e16ec122f"
+            "95e85500bbff422602ff542d4b44f0ee280fbbff422137ee032ef0ee2a2f12ee6c2f33ee032ef0ee2c4f02ef462687ed"
+            "002ff0ee2e6f47440ff025c014ec002f16ec122fbbff422602ff542d05f16005bbff422137ee032e0af1040a12ee6c2f"
+            "33ee032ebbf1040b02ef462671fe4d0f87ed002f3ff775af01b0bdec108bbde8f08f00bf"
         ),
     },
     "helium_gemm_4x1_fixed": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded108b81b0009105469246a3f10101dde91a9bdde91c8c009b574695ed109e2bf001e895e8550093ed001e"
-            "f0ee280f95ed20bef0ee2a2f95ed30def0ee2c4f95ed40fef0ee2e6f95ed145f4b4441f01fc014ec002f93ed001e16ec"
-            "122f95e8550024ee4c3e4b44f0ee280f37ee032ef0ee2a2f33ee032ef0ee2c4f71fe4d0f87ed002ff0ee2e6f47440ff0"
-            "1fc014ec002f16ec122f24ee4c3e05f1600537ee032e0af1040a33ee032ebbf1040b71fe4d0f87ed002f3ff7afaf01b0"
-            "bdec108bbde8f08f"
+            "f0ee280f95ed20bef0ee2a2f95ed30def0ee2c4f95ed40fef0ee2e6f95ed145f4b44bbf1040f20da41f03dc814ec002f"
+            "93ed001e16ec122f95e8550024ee4c3e4b44f0ee280f37ee032ef0ee2a2f33ee032ef0ee2c4f71fe4d0f87ed002ff0ee"
+            "2e6f47440ff01fc01de041f01dc014ec002f93ed001e16ec122f95e8550024ee4c3e4b44f0ee280f37ee032ef0ee2a2f"
+            "33ee032ef0ee2c4f87ed002ff0ee2e6f47440ff01dc014ec002f16ec122f24ee4c3e05f1600537ee032e0af1040a33ee"
+            "032ebbf1040b71fe4d0f87ed002f3ff78daf01b0bdec108bbde8f08f"
         ),
     },
     "helium_gemm_8x1_i8": {

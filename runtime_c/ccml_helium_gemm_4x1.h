@@ -10,6 +10,25 @@
 #define CCML_HELIUM_4X1_MOVE0 "vmov q1[2], q1[0], r0, r4\n"
 #define CCML_HELIUM_4X1_MOVE1 "vmov q1[3], q1[1], r2, r6\n"
 
+/* A pixel is multiplied while the sums of the one before become bytes, which `store` writes. */
+#define CCML_HELIUM_4X1_PIXEL(result0, result1, result2, result3, store) \
+    CCML_HELIUM_4X1_MOVE0 \
+    "vldrb.u8 q0, [r3]\n" \
+    CCML_HELIUM_4X1_MOVE1 CCML_HELIUM_4X1_BIASES \
+    result0 \
+    "add r3, r3, r9\n" \
+    CCML_HELIUM_DOT("r0", "q0", "q4") \
+    result1 \
+    CCML_HELIUM_DOT("r2", "q0", "q5") \
+    result2 \
+    CCML_HELIUM_DOT("r4", "q0", "q6") \
+    result3 \
+    store \
+    CCML_HELIUM_DOT("r6", "q0", "q7") \
+    "add r7, r7, r8\n"
+#define CCML_HELIUM_4X1_STORE "vstrb.32 q1, [r7]\n"
+#define CCML_HELIUM_4X1_STORE_SOME "vpst\nvstrbt.32 q1, [r7]\n"
+
 /* void f(const int32_t *w, const int8_t *x, int8_t *y, int32_t pixels, int32_t pixel_step, int32_t channels,
    int32_t apart, int32_t zero_point, ...).
 
@@ -45,24 +64,16 @@
         CCML_HELIUM_DOT("r6", "q0", "q7") \
         "vldrw.u32 q2, [r5, #80]\n" \
         "add r3, r3, r9\n" \
+        "cmp r11, #4\n" \
+        "bge 4f\n" \
         "wls lr, r1, 3f\n" \
-        "2:\n" \
-        CCML_HELIUM_4X1_MOVE0 \
-        "vldrb.u8 q0, [r3]\n" \
-        CCML_HELIUM_4X1_MOVE1 CCML_HELIUM_4X1_BIASES \
-        result0 \
-        "add r3, r3, r9\n" \
-        CCML_HELIUM_DOT("r0", "q0", "q4") \
-        result1 \
-        CCML_HELIUM_DOT("r2", "q0", "q5") \
-        result2 \
-        CCML_HELIUM_DOT("r4", "q0", "q6") \
-        result3 \
-        "vpst\n" \
-        "vstrbt.32 q1, [r7]\n" \
-        CCML_HELIUM_DOT("r6", "q0", "q7") \
-        "add r7, r7, r8\n" \
+        "2:\n" CCML_HELIUM_4X1_PIXEL(result0, result1, result2, result3, CCML_HELIUM_4X1_STORE_SOME) \
         "le lr, 2b\n" \
+        "b 3f\n" \
+        "4:\n" \
+        "wls lr, r1, 3f\n" \
+        "5:\n" CCML_HELIUM_4X1_PIXEL(result0, result1, result2, result3, CCML_HELIUM_4X1_STORE) \
+        "le lr, 5b\n" \
         "3:\n" CCML_HELIUM_4X1_MOVE0 CCML_HELIUM_4X1_MOVE1 \
         result0 \
         "add r5, r5, #96\n" \
