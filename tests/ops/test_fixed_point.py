@@ -45,13 +45,18 @@ def test_random_accumulators_of_large_ranges(scale: np.float32, zero_point: int,
         np.testing.assert_array_equal(found.apply(acc, zero_point, -128, 127), wanted)
 
 
-def test_the_steps_are_where_the_definition_takes_them() -> None:
-    scale, low, high = np.array([0.0371], np.float32), np.array([-3000]), np.array([2000])
-    acc = np.arange(-3000, 2001)
-    results = defined(acc, scale[0], 10, -128, 127)
-    for result, step in zip(range(-127, 128), thresholds(scale, low, high, 10, -128, 127)[0], strict=True):
-        enough = acc[results >= result]
-        assert step == (enough[0] if enough.size else 2001)
+@settings(max_examples=40, deadline=None)
+@given(scale=st.floats(2.0**-30, 2.0**12, width=32), zero_point=codes, center=st.integers(-(2**31), 2**31 - 6000))
+def test_the_steps_are_where_the_definition_takes_them(scale: float, zero_point: int, center: int) -> None:
+    """In ranges about zero, where results change, and anywhere, where accumulators are rounded to floats."""
+    single = np.float32(scale)
+    for lowest in (-3000, center):
+        acc = np.arange(lowest, lowest + 6000)
+        results = defined(acc, single, zero_point, -128, 127)
+        found = thresholds(np.array([single]), acc[:1], acc[-1:], zero_point, -128, 127)[0]
+        for result, step in zip(range(-127, 128), found, strict=True):
+            enough = acc[results >= result]
+            assert step == (enough[0] if enough.size else lowest + 6000)
 
 
 def test_most_ordinary_channels_have_a_multiplier() -> None:
