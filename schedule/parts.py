@@ -47,7 +47,7 @@ def parts(body: Graph, output: Value) -> list[Part]:
 
 
 def _in_their_places(body: Graph, output: Value) -> list[Node]:
-    """Concatenations that are read at the index of ``output`` alone, the first one first."""
+    """Concatenations of the shape of ``output`` that are read at its index alone, the first one first."""
     producers = body.producers()
     waiting, seen, found, moved = [output], set[str](), list[Node](), set[str]()
     while waiting:
@@ -56,11 +56,13 @@ def _in_their_places(body: Graph, output: Value) -> list[Node]:
         if node is None or value.name in seen:
             continue
         seen.add(value.name)
-        if OPS[node.op].kind is Kind.POINTWISE or is_copy(node):
-            waiting.extend(node.operands)
-        else:
-            found.extend([node] if node.op == "concat" else [])
-            moved.update(name for operand in node.operands for name in _computed_from(operand, producers))
+        elementwise = OPS[node.op].kind is Kind.POINTWISE or is_copy(node)
+        found.extend([node] if node.op == "concat" else [])
+        for operand in node.operands:
+            if elementwise and operand.shape == output.shape:
+                waiting.append(operand)
+            else:
+                moved.update(_computed_from(operand, producers))
     return [node for node in found if node.output.name not in moved]
 
 

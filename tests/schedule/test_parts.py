@@ -120,3 +120,19 @@ def test_what_is_read_in_other_places_as_well_keeps_its_choices(route: Route, tm
     found = route(lower_graph(graph, machine), machine, inputs, tmp_path)["y"]
     joined = np.vstack([*inputs.values()])
     np.testing.assert_array_equal(found, joined - joined.T)
+
+
+@ROUTES
+@pytest.mark.parametrize("shapes", [("[1,4]", "[0,4]", "[1,4]", 0), ("[1]", "[3]", "[4]", 0)])
+def test_what_is_repeated_keeps_its_choices(route: Route, shapes: tuple[str, str, str, int], tmp_path: Path) -> None:
+    """A concatenation of fewer elements than the result has parts of its own."""
+    a, b, joined, axis = shapes
+    graph = one_kernel(f"""
+    graph y(%a: f32{a}, %b: f32{b}, %x: f32[3,4]) -> (%y)
+      %p : f32{joined} = concat(%a, %b) {{axis={axis}}}
+      %y : f32[3,4] = add(%x, %p)
+    """)
+    inputs = {name: numbers(*map(int, shape[1:-1].split(","))) for name, shape in zip("abx", (a, b, "[3,4]"))}
+    machine = NATIVE if route is in_process else GENERIC
+    found = route(lower_graph(graph, machine), machine, inputs, tmp_path)["y"]
+    np.testing.assert_array_equal(found, inputs["x"] + np.concatenate([inputs["a"], inputs["b"]], axis))
