@@ -29,20 +29,16 @@ def parents(trees: Ensemble) -> np.ndarray:
 def _with_sets(trees: Ensemble) -> Ensemble:
     """Chains of comparisons of one feature as tests of membership. Those behind the first are reached no more."""
     mode, branch, members, count = trees.mode.copy(), trees.branch.copy(), dict(trees.members), parents(trees)
-    begins = set(trees.roots.tolist())
-    for node in reversed(range(len(mode))):
-        if trees.mode[node] != EQ:
-            continue
-        values, last, seen = [trees.value[node]], node, {node}
-        while True:
-            behind = int(trees.branch[last, 0])
-            if not _continues(trees, node, behind) or count[behind] != 1 or behind in begins or behind in seen:
-                break
-            values.append(trees.value[behind])
-            seen.add(behind)
-            last = behind
-        if len(values) > 1:
-            mode[node], members[node], branch[node, 0] = MEMBER, np.asarray(values), trees.branch[last, 0]
+    behind = {
+        node: following
+        for node, following in enumerate(trees.branch[:, 0].tolist())
+        if trees.mode[node] == EQ and _continues(trees, node, following) and count[following] == 1
+    }
+    for first in sorted(behind.keys() - set(behind.values())):
+        chain = [first]
+        while chain[-1] in behind:
+            chain.append(behind[chain[-1]])
+        mode[first], members[first], branch[first, 0] = MEMBER, trees.value[chain], trees.branch[chain[-1], 0]
     return replace(trees, mode=mode, branch=branch, members=members)
 
 
