@@ -57,14 +57,15 @@ def of_tiles(call: float, tile: int, each: float, step: float, one: tuple[float,
 class Cycles:
     """What assembly takes, arguments included, on the cores that an extension tells apart from those before it.
 
-    The figures are those of one core each, with memory without wait states: Cortex-M0+, M3, M4 and M55. Others of the
-    same extensions (M0; M7 and M33; M85) take about as many times more or less for all blocks.
+    The figures are those of one core each, with memory without wait states: Cortex-M0+, M3, M4 and M55, and a Xeon with
+    AMX. Others of the same extensions (M0; M7 and M33; M85) take about as many times more or less for all blocks.
     """
 
     thumb: Formula | None = None
     long_multiply: Formula | None = None
     dsp: Formula | None = None
     mve: Formula | None = None
+    amx: Formula | None = None
 
     def on(self, extensions: Collection[str]) -> Formula | None:
         """The formula for a CPU with these ``extensions``; ``None`` where it has no assembly."""

@@ -21,6 +21,7 @@ from . import (
     helium_taps,
     helium_windows,
     interpolation,
+    matrix_tiles,
     nibbles,
     normalization,
     plain,
@@ -35,6 +36,7 @@ _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_map, depthwise_windows, plain, plain_depthwise,
     pool, helium, helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows, row_sums,
     winograd, halfword_gemm, interpolation, nibbles, normalization,
+    matrix_tiles,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..targets import CpuFeature, CpuidBit, HwcapBit, Machine, SharedByte, SystemValue
+from ..targets.detection import ARCH_PRCTL, REQUEST_STATE
 from .symbols import Symbols
 
 _REGISTERS = ("eax", "ebx", "ecx", "edx")
@@ -25,10 +26,10 @@ static void {found}_cpuid(unsigned int leaf, unsigned int subleaf, unsigned int 
 {any_cpu}
 static int {found}(void)
 {{
-    /* Leaf, subleaf, register, bit, and what the operating system has to save. */
-    static const unsigned int needs[][5] = {{
+    /* Leaf, subleaf, register, bit, what the operating system has to save, and what of it has to be asked for. */
+    static const unsigned int needs[][6] = {{
 {rows}
-        {{0, 0, 0, 0, 0}}
+        {{0, 0, 0, 0, 0, 0}}
     }};
     unsigned int i, registers[4], low, high;
     for (i = 0; i < sizeof needs / sizeof needs[0]; i++) {{
@@ -45,6 +46,17 @@ static int {found}(void)
             __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
             (void)high;
             if ((low & needs[i][4]) != needs[i][4])
+                return 0;
+        }}
+        if (needs[i][5] != 0) {{
+#if defined(__linux__)
+            long result = {ARCH_PRCTL};
+            __asm__ volatile("syscall"
+                             : "+a"(result)
+                             : "D"({REQUEST_STATE:#x}l), "S"((long)needs[i][5])
+                             : "rcx", "r11", "memory");
+            if (result != 0)
+#endif
                 return 0;
         }}
     }}
@@ -137,7 +149,10 @@ def guard_source(machine: Machine, symbols: Symbols) -> str:
     ((where, template),) = {_WAYS[type(feature.flag)] for feature in features}
     attributes = "noinline" + (f", {detection.c_attribute}" if detection.c_attribute else "")
     any_cpu, apart = f"{symbols.macro}_ANY_CPU", f"{symbols.macro}_APART"
-    check = template.format(any_cpu=any_cpu, found=f"{symbols.cpu_fits}_now", rows="\n".join(_rows(features)))
+    check = template.format(
+        any_cpu=any_cpu, found=f"{symbols.cpu_fits}_now", rows="\n".join(_rows(features)), ARCH_PRCTL=ARCH_PRCTL,
+        REQUEST_STATE=REQUEST_STATE,
+    )  # fmt: skip
     return f"""/* Whether the CPU has what the compiler was told that it may use. */
 #if defined(__GNUC__) && defined({where})
 #define {any_cpu} __attribute__(({attributes}))
@@ -171,11 +186,13 @@ def _rows(features: Iterable[CpuFeature]) -> Iterable[str]:
         flag = feature.flag
         if isinstance(flag, CpuidBit):
             register = _REGISTERS.index(flag.register)
-            row = f"{{{flag.leaf:#x}u, {flag.subleaf}, {register}, {1 << flag.bit:#x}u, {flag.state:#x}u}}"
+            state = f"{flag.state:#x}u, {flag.granted}"
+            row = f"{{{flag.leaf:#x}u, {flag.subleaf}, {register}, {1 << flag.bit:#x}u, {state}}}"
         elif isinstance(flag, HwcapBit):
             row = f"{{{flag.entry}, {1 << flag.bit:#x}ul}}"
         elif isinstance(flag, SharedByte):
             row = f"{flag.address:#x}ull"
         else:
             row = f'"{flag.name}"'
-        yield f"#ifdef {feature.macro}\n        {row},\n#endif"
+        condition = " || ".join(f"defined({macro})" for macro in feature.macros)
+        yield f"#if {condition}\n        {row},\n#endif"

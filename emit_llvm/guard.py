@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..targets import CpuFeature, CpuidBit, Detection, HwcapBit, Machine, SharedByte, SystemValue
+from ..targets.detection import ARCH_PRCTL, REQUEST_STATE
 from .coded import bytes_function
 from .placement import function_attributes
 from .writer import Function, FunctionWriter
@@ -39,6 +40,13 @@ _OSXSAVE = CpuidBit(1, "ecx", 27)
 #     mov [r8], eax; mov [r8+4], ebx; mov [r8+8], ecx; mov [r8+12], edx; pop rbx; ret
 _CPUID = bytes.fromhex("53 4989f0 89f8 89d1 0fa2 418900 41895804 41894808 4189500c 5b c3")
 _CONVENTION = "cc 78"  # llvm::CallingConv::X86_64_SysV
+# int32_t request(uint32_t state): mov esi, edi; mov edi, ARCH_REQ_XCOMP_PERM; mov eax, SYS_arch_prctl; syscall; ret
+_REQUEST = b"".join(
+    (
+        bytes.fromhex("89fe bf"), REQUEST_STATE.to_bytes(4, "little"), bytes.fromhex("b8"),
+        ARCH_PRCTL.to_bytes(4, "little"), bytes.fromhex("0f05 c3"),
+    )
+)  # fmt: skip
 # uint32_t xgetbv(void): xor ecx, ecx; xgetbv; ret
 _XGETBV = bytes.fromhex("31c9 0f01d0 c3")
 
@@ -142,6 +150,11 @@ class _GuardWriter:
             xgetbv = f"{self.name}_xgetbv"
             self._helper(xgetbv, f"i32 @{xgetbv}()", _XGETBV)
             self._require("i32", out.value(f"call i32 @{xgetbv}()"), state)
+        for granted in sorted({flag.granted for flag in flags if flag.granted}):
+            request = f"{self.name}_request_state"
+            self._helper(request, f"i32 @{request}(i32)", _REQUEST)
+            answer = out.value(f"call i32 @{request}(i32 {granted})")
+            self._go_on_if(out.value(f"icmp eq i32 {answer}, 0"))
 
     def _ask_hwcap(self, flags: Sequence[HwcapBit]) -> None:
         for entry in sorted({flag.entry for flag in flags}):

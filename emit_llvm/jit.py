@@ -23,7 +23,8 @@ from ..ir.program import Interface, Program, Role, Storage
 from ..ir.states import initial_value
 from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
 from ..ir.threads import WORKERS_BYTES
-from ..targets import TARGETS, HwcapBit, Machine, host, in_process
+from ..targets import TARGETS, CpuidBit, HwcapBit, Machine, host, in_process
+from ..targets.detection import ARCH_PRCTL, REQUEST_STATE
 from . import backend
 from .elf import undefined_symbols
 from .entry import ModuleOptions, call_symbol, reset_symbol, run_symbol
@@ -53,20 +54,31 @@ def host_machine() -> Machine:
 
 
 def host_features() -> set[str]:
-    """What this machine's processor has, as LLVM knows it, and as Linux tells where LLVM does not ask for it."""
+    """What this machine's processor has, as LLVM knows it, and as Linux tells where LLVM does not ask for it; without
+    what Linux has to be asked for and refuses."""
     found = {feature for feature, there in llvm.get_host_cpu_features().items() if there}
-    getauxval = getattr(ctypes.CDLL(None), AUXILIARY_VECTOR, None) if sys.platform == "linux" else None
-    if getauxval is None:
-        return found
-    getauxval.argtypes, getauxval.restype = [ctypes.c_ulong], ctypes.c_ulong
+    linux = ctypes.CDLL(None) if sys.platform == "linux" else None
     architecture = llvm.get_process_triple().split("-")[0]
     abis = (abi for target in TARGETS for abi in target.abis if architecture in abi.host_architectures)
     for detection in (abi.detection for abi in abis if abi.detection is not None):
         for name, feature in detection.features.items():
             flag = feature.flag
-            if isinstance(flag, HwcapBit) and getauxval(flag.entry) >> flag.bit & 1:
+            if isinstance(flag, HwcapBit) and linux is not None and _auxiliary(linux, flag.entry) >> flag.bit & 1:
                 found.add(name)
+            if isinstance(flag, CpuidBit) and flag.granted and name in found and not _granted(linux, flag.granted):
+                found.remove(name)
     return found
+
+
+def _auxiliary(linux: ctypes.CDLL, entry: int) -> int:
+    getauxval = linux[AUXILIARY_VECTOR]
+    getauxval.argtypes, getauxval.restype = [ctypes.c_ulong], ctypes.c_ulong
+    return int(getauxval(entry))
+
+
+def _granted(linux: ctypes.CDLL | None, state: int) -> bool:
+    """Whether Linux lets this process use registers that it has to be asked for, from now on."""
+    return linux is not None and linux.syscall(ARCH_PRCTL, REQUEST_STATE, state) == 0
 
 
 class JitLibrary:

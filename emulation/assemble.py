@@ -38,7 +38,8 @@ def architectures() -> dict[str, Machine]:
     for target in TARGETS:
         for abi in target.abis:
             if abi.machine_code:
-                found.setdefault(abi.machine_code, Machine(target, abi, abi.cpus[0]))
+                cpu = max(abi.cpus, key=lambda each: len(each.extensions))
+                found.setdefault(abi.machine_code, Machine(target, abi, cpu))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from ..blocks import block_kernel
+from ..blocks import BLOCKS
 from ..ir.bounds import Bounds
 from ..ir.loops import (
     Binary,
@@ -32,6 +32,9 @@ from ..ir.types import DType
 
 REGISTER = 16
 """Bytes of a vector that is one operation."""
+
+PER_CYCLE = 8
+"""Operations in a cycle of a CPU with vectors of 64 bytes, of which it computes two: what block instructions take."""
 
 _COUNTED = (Binary, Call, Convert, Load, Reduce, Select, Unary)
 
@@ -75,9 +78,13 @@ def _own(stmt: Stmt) -> int:
                 total += _registers(type_.lanes * type_.dtype.size)
     if isinstance(stmt, Store) and stmt.buffer.space is not Space.REG:
         total += _registers(stmt.value.type.lanes * stmt.buffer.dtype.size)
-    if isinstance(stmt, Invoke):
-        total += _kernel_operations(block_kernel(stmt.block, stmt.numbers))
-    return total
+    return total + (_of_block(stmt) if isinstance(stmt, Invoke) else 0)
+
+
+def _of_block(stmt: Invoke) -> int:
+    row = BLOCKS[stmt.block]
+    cycles = row.cycles.on(row.extensions)
+    return _kernel_operations(row.kernel(stmt.numbers)) if cycles is None else round(PER_CYCLE * cycles(*stmt.numbers))
 
 
 def _registers(size: int) -> int:

@@ -3,7 +3,7 @@
 #ifndef CCML_WIDEN_H
 #define CCML_WIDEN_H
 
-#include "ccml_base.h"
+#include "ccml_naked.h"
 
 /* The hand-written routines are for Armv7E-M and Armv8-M with DSP and FPU; all else takes their C twins. */
 #if CCML_GNU && defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__ARM_ARCH_PROFILE) && defined(__ARM_FP)
@@ -14,13 +14,6 @@
 #if !defined(CCML_ARM_DSP)
 #define CCML_ARM_DSP 0
 #endif
-
-/* A function that is nothing but its assembly; its parameters are where the calling convention has them. */
-#if !defined(CCML_BLOCK_CODE)
-#define CCML_BLOCK_CODE
-#endif
-#define CCML_NAKED static __attribute__((naked, noinline, unused)) CCML_BLOCK_CODE void
-#define CCML_UNUSED __attribute__((unused))
 
 static inline int32_t ccml_halfwords(uint32_t low, uint32_t high)
 {

@@ -40,7 +40,7 @@ def _widens_much(ctx: KernelContext, node: Node, weights: np.ndarray | None) -> 
     """Whether bytes would take twice their flash on a microcontroller, as activations of 16 bits meet halfwords."""
     if weights is None or weights.dtype != np.int8 or node.operands[0].dtype is not DType.I16:
         return False
-    return bool(ctx.cpu.extensions) and weights.nbytes > _MOST_WIDENED
+    return ctx.cpu.microcontroller and weights.nbytes > _MOST_WIDENED
 
 
 def lower_conv(ctx: KernelContext) -> Block:

@@ -42,6 +42,7 @@ from .helium.windows import (
 from .int_recurrent import is_int_recurrent, lower_int_recurrent
 from .kept_exponentials import has_vectors, lower_kept_exponentials
 from .kernel import KernelContext
+from .matrix_tiles import is_tiled, lower_tiled, tiled_cost
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
@@ -239,6 +240,10 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
     Generator(
+        "tiles", _anchors("conv"), is_tiled, lower_tiled, lambda ctx: _convolution(*_DIRECT)(ctx) * tiled_cost(ctx),
+        needed_halo, block="tiles_u8_2x2",
+    ),
+    Generator(
         "widened rows", _anchors("conv"), is_widened, lower_widened,
         lambda ctx: _convolution(*_DIRECT)(ctx) * widened_cost(ctx), needed_halo, tunable=True,
     ),
@@ -249,6 +254,10 @@ GENERATORS: tuple[Generator, ...] = (
         _convolution(*_DIRECT), transposed_halo,
     ),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
+    Generator(
+        "tiles", _anchors("matmul"), is_tiled, lower_tiled, lambda ctx: _scalar(7)(ctx) * tiled_cost(ctx),
+        block="tiles_u8_2x2",
+    ),
     Generator(
         "widened rows", _anchors("matmul"), is_widened, lower_widened, lambda ctx: _scalar(7)(ctx) * widened_cost(ctx),
         tunable=True,

@@ -60,7 +60,7 @@ class NestAdapter:
     def _align(self) -> int:
         """Bytes of a vector. Microcontrollers have no such caches, and align the stack to 8."""
         lanes = max(self.ctx.cpu.f32_lanes)
-        return 0 if lanes == 1 or self.ctx.cpu.extensions else 4 * lanes
+        return 0 if lanes == 1 or self.ctx.cpu.microcontroller else 4 * lanes
 
     def fresh(self, stem: str) -> str:
         return self.ctx.names.fresh(stem)

@@ -13,7 +13,7 @@ from .kernel import KernelContext
 
 
 def has_vectors(ctx: KernelContext) -> bool:
-    return max(ctx.cpu.f32_lanes) > 1 and not ctx.cpu.extensions
+    return max(ctx.cpu.f32_lanes) > 1 and not ctx.cpu.microcontroller
 
 
 def lower_kept_exponentials(ctx: KernelContext) -> Block:

@@ -144,7 +144,7 @@ class KernelContext:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
         widths = self.cpu.f16_lanes if halves else self.cpu.f32_lanes
-        if not self.by_rows and not self.cpu.extensions:
+        if not self.by_rows and not self.cpu.microcontroller:
             block = turn_copies(block, shuffled_widths(self.cpu), self.names)
         wide = vectorize(block, widths, self.names, self._able)
         if max(self.cpu.f32_lanes) == 1:

@@ -12,7 +12,8 @@ class CpuidBit:
     ``edx``.
 
     ``state`` are bits of the control register XCR0 that have to be set besides: registers that the operating system
-    saves.
+    saves. Where one of them is ``granted`` only (the number of its bit), a process has to ask Linux for it
+    (``arch_prctl`` with ``ARCH_REQ_XCOMP_PERM``; Documentation/arch/x86/xstate.rst), which may refuse.
     """
 
     leaf: int
@@ -20,6 +21,13 @@ class CpuidBit:
     bit: int
     state: int = 0
     subleaf: int = 0
+    granted: int = 0
+
+
+ARCH_PRCTL = 158
+"""The number of the system call of Linux for x86-64."""
+REQUEST_STATE = 0x1023
+"""ARCH_REQ_XCOMP_PERM: what it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +60,16 @@ Flag = CpuidBit | HwcapBit | SharedByte | SystemValue
 @dataclass(frozen=True)
 class CpuFeature:
     """Something that only some processors of an architecture have. ``macro`` is what C compilers define where they may
-    make use of it, ``flag`` is where a processor says that it has it."""
+    make use of it (older ones: ``old_macro``), ``flag`` is where a processor says that it has it."""
 
     macro: str
     flag: Flag
+    old_macro: str = ""
+
+    @property
+    def macros(self) -> tuple[str, ...]:
+        """All that compilers may define."""
+        return (self.macro, self.old_macro) if self.old_macro else (self.macro,)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ class Cpu:
     """One instruction set of a target.
 
     ``extensions`` are what it has of what block instructions ask for: ``thumb``, ``long_multiply``, ``dsp`` (packed
-    arithmetic), ``fpu``, ``mve``.
+    arithmetic), ``fpu``, ``mve``; ``amx`` (tiles of bytes).
 
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
     instruction table that run as machine instructions; what is missing is expanded into others. ``f64`` among them says
@@ -218,9 +218,18 @@ class Cpu:
         return tuple(sorted({*self.f32_lanes, 2 * max(self.f32_lanes)}, reverse=True))
 
     @property
+    def microcontroller(self) -> bool:
+        """Whether memory is what there is least of."""
+        return "thumb" in self.extensions
+
+    @property
     def has_fpu(self) -> bool:
         """Whether float arithmetic runs in registers of its own; without, every operation is a library call."""
         return self.registers.vector > 0
+
+
+TILES = frozenset({"amx"})
+"""Extensions that are for bytes alone."""
 
 
 def alike(one: Cpu, other: Cpu, kinds: Collection[ElementKind]) -> bool:
@@ -233,9 +242,10 @@ def _for_kinds(cpu: Cpu, kinds: Collection[ElementKind]) -> Cpu:
     others = {dot.name for dot in cpu.dots} - {dot.name for dot in dots}
     halves = set() if ElementKind.F16 in kinds else {"f16"}
     halves |= set() if ElementKind.BF16 in kinds else {"round_bf16"}
+    bytes_ = {ElementKind.I8, ElementKind.U8}.intersection(kinds)
     return replace(
         cpu, name="", llvm_cpu="", llvm_features="", c_flags=(), requires=(), dots=dots,
-        features=cpu.features - others - halves,
+        features=cpu.features - others - halves, extensions=cpu.extensions if bytes_ else cpu.extensions - TILES,
     )  # fmt: skip
 
 

@@ -105,6 +105,12 @@ V4_BF16 = replace(
     features=V4_VNNI.features | {"dot2_bf16"},
 )  # fmt: skip
 
+# All processors with tiles have what those with bfloat16 have.
+V4_AMX = replace(
+    V4_BF16, name="x86-64-v4-amx", c_flags=(*V4_BF16.c_flags, "-mamx-int8"), extensions=frozenset({"amx"}),
+    requires=(*V4_BF16.requires, "amx-tile", "amx-int8"),
+)  # fmt: skip
+
 # What Android's ABI for 32 bits promises (Android NDK, ABIs): floats are computed by SSE, as everywhere else.
 I686 = Cpu(
     "i686", "i686", "+ssse3", ("-march=i686", "-mssse3", "-mfpmath=sse"), (4, 1), Registers(scalar=4, vector=8),
@@ -122,6 +128,8 @@ LINUX = linux("x86_64-linux-gnu-gcc", "gcc", "qemu-x86_64", "/usr/x86_64-linux-g
 LINUX32 = linux("i686-linux-gnu-gcc", "gcc-i686-linux-gnu libc6-dev-i386-cross", "qemu-i386", "/usr/i686-linux-gnu")
 
 _YMM, _ZMM = 0x6, 0xE6
+# Registers of tiles: their configuration, and what they hold, which Linux grants a process on request.
+_TILES, _TILE_DATA = 0x600E6, 18
 _EXTENDED = 0x80000001
 
 
@@ -152,6 +160,8 @@ FEATURES = {
         avx512bw=("__AVX512BW__", 30), avx512vl=("__AVX512VL__", 31),
     ),
     **_features(7, "ecx", _ZMM, avx512vnni=("__AVX512VNNI__", 11)),
+    "amx-tile": CpuFeature("__AMX_TILE__", CpuidBit(7, "edx", 24, _TILES, granted=_TILE_DATA), "__AMXTILE__"),
+    "amx-int8": CpuFeature("__AMX_INT8__", CpuidBit(7, "edx", 25, _TILES, granted=_TILE_DATA), "__AMXINT8__"),
     **_features(_EXTENDED, "ecx", sahf=("__LAHF_SAHF__", 0), lzcnt=("__LZCNT__", 5)),
 }  # fmt: skip
 DETECTION = Detection(FEATURES, llvm_cpu="x86-64", c_attribute='target("arch=x86-64")')
@@ -163,7 +173,7 @@ TARGETS = (
         name="x86",
         family="x86",
         aliases=("x86-64", "x86_64"),
-        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, -v4-bf16, native)",
+        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v4, those with -vnni, -bf16, -amx; native)",
         hosted=True,
         threads=POSIX,
         dispatch=True,
@@ -175,11 +185,12 @@ TARGETS = (
                 triple="x86_64-unknown-linux-gnu",
                 architecture="x86",
                 pointer_bits=64,
-                cpus=(V3, V2, V3_VNNI, V4, V4_VNNI, V4_BF16),
+                cpus=(V3, V2, V3_VNNI, V4, V4_VNNI, V4_BF16, V4_AMX),
                 elf=ELF,
                 helpers=HELPERS,
                 environment=LINUX,
                 clang_triple="x86_64-linux-gnu",
+                machine_code="x86_64",
                 host_architectures=("x86_64",),
                 detection=DETECTION,
                 llvm_options=LLVM_OPTIONS,

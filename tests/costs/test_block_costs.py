@@ -85,7 +85,7 @@ def test_what_has_machine_code_takes_the_cycles_of_its_formula(core: str) -> Non
 
 def test_without_machine_code_there_is_no_formula() -> None:
     """Compilers make what they will of it."""
-    cores = [select(f"cortex-{core}") for core in CORES]
+    cores = [*(select(f"cortex-{core}") for core in CORES), select("x86", cpu="x86-64-v4-amx")]
     for row in BLOCKS.values():
         known = [machine for machine in cores if row.extensions <= set(machine.cpu.extensions)]
         assert known, row.name

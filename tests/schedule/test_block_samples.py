@@ -22,4 +22,4 @@ def test_samples(machine: Machine, route: Route, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_rows_that_no_cpu_has_are_none(name: str) -> None:
-    assert BLOCKS[name].extensions <= {"thumb", "long_multiply", "dsp", "fpu", "mve"}
+    assert BLOCKS[name].extensions <= {"thumb", "long_multiply", "dsp", "fpu", "mve", "amx"}

@@ -14,6 +14,7 @@ X86 = {
     "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
     "x86-64-v4-vnni": "avx512vnni",
     "x86-64-v4-bf16": "avx512bf16",
+    "x86-64-v4-amx": "amx-tile amx-int8",
 }
 """What each level of the psABI adds to the one before."""
 
@@ -27,6 +28,17 @@ def test_a_level_needs_all_of_its_features(level: str) -> None:
     for missing in X86[level].split():
         below = host("x86_64", has - {missing})
         assert below is not None and levels.index(below.cpu.name) == max(levels.index(level) - 1, 0)
+
+
+def test_registers_that_linux_does_not_grant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles are nothing that a process has before it asks."""
+    has = dict.fromkeys((feature for names in X86.values() for feature in names.split()), True)
+    monkeypatch.setattr(jit.llvm, "get_host_cpu_features", lambda: has)
+    monkeypatch.setattr(jit.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    for granted, level in ((True, "x86-64-v4-amx"), (False, "x86-64-v4-bf16")):
+        monkeypatch.setattr(jit, "_granted", lambda linux, state, answer=granted: answer)
+        machine = host("x86_64", jit.host_features())
+        assert machine is not None and machine.cpu.name == level
 
 
 def test_products_of_bytes_without_avx512() -> None:

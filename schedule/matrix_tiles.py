@@ -1,0 +1,327 @@
+"""Contractions of bytes with constant weights by tiles of CPUs with AMX.
+
+A block of the result is two tiles of rows by one or two panels of sixteen columns (``blocks/matrix_tiles.py``)::
+
+    for each block of columns, and each block of rows
+      sums[...] = biases and products, by the block instruction
+      for each row of both tiles: what is behind the contraction
+
+The rows of a tile are neighbouring results of a line (the last dimension); a line is cut into tiles of equal size, of
+which the last may begin earlier, so that nothing beyond the tensor is read: rows that an earlier tile has are not
+finished again. The two tiles of a block are neighbours in a line, or at the same place of two lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import ceil, prod
+
+import numpy as np
+
+from ..blocks import BLOCKS
+from ..blocks.matrix_tiles import AMX, COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, ROWS_OF_TILE, product_name
+from ..ir.build import load, lt, minimum, select
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, For, Invoke, Pointer, Space, Type, Var, as_expr
+from ..ir.loops_rewrite import loop, loop_index
+from ..ir.types import DType
+from ..ops.attributes import integer
+from ..ops.integer import BYTES, sum_shift
+from .blocking import Product
+from .byte_operands import Columns, Pixels, start, unflattened
+from .contraction import is_conv, is_matmul
+from .dots import usable_dots
+from .kernel import KernelContext
+
+BLOCK = 2 * COLUMNS_OF_TILE
+"""Columns of a block."""
+_LEAST_WORK = 4000
+"""Cycles of products for which tiles are configured once, at least."""
+_MANY_COLUMNS = 4
+"""Blocks of columns from which on the weights of one stay in the fastest cache while all rows pass."""
+_SURE = 0.95
+"""The share of the cycles of vectors above which an estimate is not trusted to be better."""
+
+
+def is_tiled(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` (channels last, one group) or ``matmul`` of bytes with constant weights of which
+    each result sums at least a group of neighbours."""
+    node, weights = ctx.contraction
+    if weights is None or weights.dtype != np.int8 or node.operands[0].dtype not in BYTES or sum_shift(node.attrs):
+        return False
+    if ctx.by_rows or not node.output.type.size or 0 in weights.shape:
+        return False
+    if node.op == "conv":
+        fits = is_conv(ctx) and integer(node.attrs, "group") == 1
+    else:
+        fits = is_matmul(ctx) and weights.ndim == 2
+    if not fits:
+        return False
+    dense = ctx.with_dense_tensors()
+    runs = _Runs.of(dense, Pixels.of(dense, node))
+    return runs.length >= GROUP and len(runs.loops) <= _LOOPS
+
+
+def tiled_cost(ctx: KernelContext) -> float:
+    """The cycles in proportion to those of vectors; infinite where the difference is too small to be sure."""
+    node, weights = ctx.contraction
+    assert weights is not None
+    pixels = Pixels.of(ctx, node)
+    runs, grid, columns = _Runs.of(ctx, pixels), Grid.best(pixels.shape), node.output.shape[-1]
+    dots = usable_dots(ctx.cpu, node.operands[0].dtype, weights.dtype)
+    k = (*(extent for extent, _ in runs.loops), runs.length)
+    product = Product(dots, pixels.shape[-1], columns, k, prod(pixels.shape[:-1]))
+    share = _cycles(runs, grid, columns) / product.cycles(ctx.cpu, product.cheapest(ctx.cpu))
+    return share if share < _SURE else float("inf")
+
+
+def lower_tiled(ctx: KernelContext) -> Block:
+    """``conv`` or ``matmul``, for which :func:`is_tiled` holds."""
+    return _Tiled(ctx).emit()
+
+
+# ---------------------------------------------------------------- how it is cut
+
+_LOOPS = 2
+"""Loops over runs that the block instruction has."""
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """What a result sums: runs of ``length`` neighbouring bytes, in ``loops`` of an extent and a step in bytes."""
+
+    length: int
+    loops: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(ctx: KernelContext, pixels: Pixels) -> _Runs:
+        """Taps along a line are part of a run where their channels are neighbours."""
+        window, x = pixels.window, ctx.contraction[0].inputs[0]
+        assert x is not None
+        length, strides = window.depth, pixels.refs[x.name].buffer.strides[:-1]
+        taps = list(zip(window.kernel, window.dilation, strides[len(strides) - len(window.kernel) :], strict=True))
+        if taps and taps[-1][1] == 1 and taps[-1][2] == length:
+            length *= taps.pop()[0]
+        return _Runs(length, tuple((kernel, dilation * step) for kernel, dilation, step in taps if kernel > 1))
+
+    @property
+    def width(self) -> int:
+        """Bytes of a step, in whole groups, of as many steps as there have to be."""
+        steps = ceil(self.length / DEPTH_OF_TILE)
+        width = GROUP * ceil(self.length / (GROUP * steps))
+        return width if width <= self.length else self.length // GROUP * GROUP
+
+    @property
+    def steps(self) -> int:
+        return ceil(self.length / self.width)
+
+    @property
+    def last(self) -> int:
+        """Where the last step begins."""
+        return self.length - self.width
+
+    @property
+    def count(self) -> int:
+        return prod(extent for extent, _ in self.loops)
+
+    @property
+    def scalars(self) -> tuple[int, ...]:
+        """As the block instruction takes them, from ``steps`` on."""
+        (outer, outer_step), (taps, tap_step) = ((1, 0),) * (_LOOPS - len(self.loops)) + self.loops
+        return (self.steps, self.width, self.last, outer, outer_step, taps, tap_step)
+
+    def packed(self, weights: np.ndarray) -> np.ndarray:
+        """``weights`` [o, runs * length] as bytes [panel, run, step, group, column, k]; zero where a step repeats what
+        the one before has, and in columns that are missing."""
+        columns = ceil(len(weights) / COLUMNS_OF_TILE) * COLUMNS_OF_TILE
+        out = np.zeros((columns, self.count, self.steps, self.width), np.int8)
+        runs = weights.reshape(len(weights), self.count, self.length)
+        whole = (self.steps - 1) * self.width
+        out[: len(weights), :, :-1] = runs[:, :, :whole].reshape(len(weights), self.count, -1, self.width)
+        out[: len(weights), :, -1, whole - self.last :] = runs[:, :, whole:]
+        tiles = out.reshape(-1, COLUMNS_OF_TILE, self.count, self.steps, self.width // GROUP, GROUP)
+        return np.ascontiguousarray(tiles.transpose(0, 2, 3, 4, 1, 5)).reshape(-1)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Results of a ``shape`` as tiles of ``rows`` rows. The two tiles of a block are neighbours in a line or, of
+    ``lines``, at the same place of two."""
+
+    shape: tuple[int, ...]
+    rows: int
+    lines: bool
+
+    @staticmethod
+    def best(shape: tuple[int, ...]) -> Grid:
+        """That of the fewest cycles."""
+        line = shape[-1]
+        pairs = 2 * ceil(line / (2 * ROWS_OF_TILE))
+        found = [Grid(shape, ceil(line / pairs), lines=False)]
+        if len(shape) > 1 and shape[-2] > 1:
+            found.append(Grid(shape, ceil(line / ceil(line / ROWS_OF_TILE)), lines=True))
+        return min(found, key=lambda grid: grid.count * _product_cycles(grid.rows, 2, _Runs(DEPTH_OF_TILE, ())))
+
+    @property
+    def tiles(self) -> int:
+        """Of a line."""
+        return ceil(self.shape[-1] / self.rows)
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Their number along each dimension."""
+        if self.lines:
+            *outer, lines, _ = self.shape
+            return (*outer, ceil(lines / 2), self.tiles)
+        return (*self.shape[:-1], ceil(self.tiles / 2))
+
+    @property
+    def count(self) -> int:
+        return prod(self.blocks)
+
+    def tile(self, block: Sequence[Expr], number: int) -> Tile:
+        """One of the two tiles of a block."""
+        *lead, place = block
+        if not self.lines:
+            return self._tile(lead, place * 2 + number, as_expr(self.rows), self.tiles % 2 == 1 and number == 1)
+        *outer, pair = lead
+        line, lines = pair * 2 + number, self.shape[-2]
+        if number == 0 or lines % 2 == 0:
+            return self._tile((*outer, line), place, as_expr(self.rows), beyond=False)
+        left = select(lt(line, as_expr(lines)), as_expr(self.rows), as_expr(0))
+        return self._tile((*outer, minimum(line, as_expr(lines - 1))), place, left, beyond=False)
+
+    def _tile(self, lead: Sequence[Expr], number: Expr, rows: Expr, beyond: bool) -> Tile:
+        """Tile ``number`` of a line, which may be ``beyond`` the last of them."""
+        line = self.shape[-1]
+        first = number * self.rows
+        if line % self.rows == 0 and not beyond:
+            return Tile((*lead, first), as_expr(0), rows)
+        begin = minimum(first, as_expr(line - self.rows))
+        again = minimum(first - begin, as_expr(self.rows))
+        return Tile((*lead, begin), again, minimum(rows, as_expr(self.rows) - again))
+
+
+@dataclass(frozen=True)
+class Tile:
+    """It begins at a ``position`` of the result; the first rows are there ``again``, ``left`` are to be finished."""
+
+    position: tuple[Expr, ...]
+    again: Expr
+    left: Expr
+
+
+def _product_cycles(rows: int, panels: int, runs: _Runs) -> float:
+    cycles = BLOCKS[product_name(DType.U8, panels)].cycles.on(AMX)
+    assert cycles is not None
+    return cycles(rows, 0, *runs.scalars)
+
+
+def _cycles(runs: _Runs, grid: Grid, columns: int) -> float:
+    """The estimate for all of it."""
+    pairs, single = divmod(ceil(columns / COLUMNS_OF_TILE), 2)
+    total = 0.0
+    for count, panels in ((pairs, 2), (single, 1)):
+        finish = 3.0 * 2 * grid.rows * panels + 12
+        total += count * grid.count * (_product_cycles(grid.rows, panels, runs) + finish)
+    return total
+
+
+# ---------------------------------------------------------------- the loops
+
+
+class _Tiled:
+    def __init__(self, ctx: KernelContext) -> None:
+        self.ctx, self.names = ctx, ctx.names
+        node, weights = ctx.contraction
+        x = node.inputs[0]
+        assert weights is not None and x is not None
+        pixels = Pixels.of(ctx, node)
+        self.window, self.refs, self.x = pixels.window, pixels.refs, pixels.refs[x.name]
+        self.activation = x.dtype
+        self.runs, self.grid = _Runs.of(ctx, pixels), Grid.best(pixels.shape)
+        self.columns = node.output.shape[-1]
+        operands = Columns.of(ctx, node, weights)
+        self.weights = ctx.pack("w", self.runs.packed(operands.weights))
+        bias = np.zeros(ceil(self.columns / COLUMNS_OF_TILE) * COLUMNS_OF_TILE, np.int32)
+        bias[: self.columns] = operands.bias.astype(np.int32)
+        self.bias = ctx.pack("bias", bias)
+
+    def emit(self) -> Block:
+        return self.ctx.loops(self._loops, _Tiled, self.runs, self.grid)
+
+    @cached_property
+    def _row_step(self) -> int:
+        """Bytes between the activations of neighbours in a line."""
+        return (self.window.stride[-1] if self.window.kernel else 1) * self.x.buffer.strides[-2]
+
+    def _loops(self) -> Block:
+        if ceil(self.columns / BLOCK) >= _MANY_COLUMNS:
+            return self._over_columns(lambda first, columns: self._configured(self._rows(first, columns)))
+        together = self._together()
+        count = self.grid.count // together
+        panel = Var(self.names.fresh("panel"))
+        rows = (loop_index(panel, count) * together, together)
+        return loop(panel, count, *self._configured(self._over_columns(partial(self._rows, part=rows))))
+
+    def _together(self) -> int:
+        """Blocks of rows, as many as divide all, for which it is worth to configure tiles."""
+        each = _cycles(self.runs, self.grid, self.columns) / self.grid.count
+        divisors = (size for size in range(1, self.grid.count + 1) if self.grid.count % size == 0)
+        return next((size for size in divisors if size * each >= _LEAST_WORK), self.grid.count)
+
+    def _configured(self, block: Block) -> Block:
+        configure = Invoke("tiles_configure", (), (self.grid.rows, self.runs.width))
+        return (configure, *block, Invoke("tiles_release", (), ()))
+
+    def _over_columns(self, make: Callable[[Expr, int], Block]) -> Block:
+        """``make`` for each block of columns: the first of them, and how many there are."""
+        full, rest = divmod(self.columns, BLOCK)
+        number = Var(self.names.fresh("nb"))
+        block = loop(number, full, *make(loop_index(number, full) * BLOCK, BLOCK)) if full else ()
+        return (*block, *make(as_expr(full * BLOCK), rest)) if rest else block
+
+    def _rows(self, first: Expr, columns: int, part: tuple[Expr, int] | None = None) -> Block:
+        """Blocks of rows of ``columns`` from ``first`` on: a ``part`` of them, from one on and so many, or all."""
+        begin, count = part or (INDEX(0), self.grid.count)
+        number = Var(self.names.fresh("rb"))
+        block = unflattened(begin + loop_index(number, count), self.grid.blocks)
+        tiles = [self.grid.tile(block, side) for side in range(2)]
+        rows, panels = self.grid.rows, ceil(columns / COLUMNS_OF_TILE)
+        shape = (2 * rows, panels * COLUMNS_OF_TILE)
+        sums = Buffer(self.names.fresh("sums"), Type(DType.I32), shape, Space.STACK, align=64)
+        depth = self.runs.count * self.runs.steps * self.runs.width
+        pointers = (
+            *(Pointer(self.x.buffer, self._source(tile)) for tile in tiles),
+            start(self.weights, first * depth), start(self.bias, first), start(sums),
+        )  # fmt: skip
+        scalars = (rows, self._row_step, *self.runs.scalars)
+        product = Invoke(product_name(self.activation, panels), pointers, scalars)
+        finish = (
+            stmt
+            for side, tile in enumerate(tiles)
+            for stmt in self._finish(tile, sums, side * rows, first, columns)
+        )
+        return loop(number, count, Alloc(sums), product, *finish)
+
+    def _source(self, tile: Tile) -> tuple[Expr, ...]:
+        """Where what the first row of a tile sums begins in the input."""
+        window, position = self.window, tile.position
+        plain = len(position) - len(window.kernel)
+        places = zip(position[plain:], window.stride, window.pad, strict=True)
+        return self.x.at((*position[:plain], *(at * stride - pad for at, stride, pad in places), as_expr(0)))
+
+    def _finish(self, tile: Tile, sums: Buffer, base: int, first: Expr, columns: int) -> Block:
+        """The results of a tile whose sums begin at row ``base``."""
+        row = Var(self.names.fresh("i"))
+        *lead, begin = tile.position
+        place = (*lead, begin + tile.again + row)
+        block: Block = ()
+        for offset in range(0, columns, COLUMNS_OF_TILE):
+            known = load(sums, tile.again + row + base, as_expr(offset), lanes=COLUMNS_OF_TILE)
+            active = min(columns - offset, COLUMNS_OF_TILE)
+            block += self.ctx.store_vector(
+                lambda c: (*place, c), first + offset, self.ctx.rounded(known), active, self.refs
+            )
+        return (For(row, tile.left, block),)

@@ -1,0 +1,131 @@
+"""Contractions of bytes by tiles: bytes equal those of the definition, by AMX and by what its blocks mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.artifact.emit import Emit
+from ccml.emit_llvm.jit import JitModel
+from ccml.ir.graph import Graph
+from ccml.ir.types import DType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal
+from ccml.schedule import generators
+from ccml.schedule.generators import Generator
+from ccml.targets import Machine, select
+from ccml.targets.target import ElementKind, alike
+from pytest import MonkeyPatch
+
+from tests.artifacts.built import SANITIZED, run_artifact
+from tests.artifacts.machines import V3, runs_here
+from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_winograd import PAD, generators_of
+from tests.tools import needs
+
+AMX, VNNI = select("x86", cpu="x86-64-v4-amx"), select("x86", cpu="x86-64-v4-vnni")
+MEANING = replace(V3, cpu=replace(V3.cpu, extensions=AMX.cpu.extensions), abi=replace(V3.abi, machine_code=""))
+"""A machine without tiles, which computes what they mean."""
+MACHINES = [pytest.param(AMX, marks=runs_here(AMX), id="tiles"), pytest.param(MEANING, id="meaning")]
+NAME = "tiles"
+
+CONVS = {
+    "pixels": integer_conv_graph((1, 9, 7, 33), (70, 1, 1, 33)),
+    "many columns": integer_conv_graph((1, 5, 7, 20), (141, 1, 1, 20), residual=True),
+    "unsigned pixels": integer_conv_graph((2, 5, 7, 64), (24, 1, 1, 64), dtype=DType.U8, zero_point=131),
+    "one pixel": integer_conv_graph((1, 1, 1, 40), (21, 1, 1, 40)),
+    "tiles of one row": integer_conv_graph((3, 1, 1, 5), (33, 1, 1, 5)),
+    "every second pixel": integer_conv_graph((1, 9, 11, 20), (37, 1, 1, 20), stride=(2, 2)),
+    "long runs": integer_conv_graph((1, 3, 5, 1030), (9, 1, 1, 1030)),
+    "window": integer_conv_graph((1, 9, 8, 6), (17, 3, 3, 6), pad=PAD, residual=True),
+    "even lines": integer_conv_graph((1, 8, 40, 7), (32, 3, 3, 7), pad=PAD, residual=True, dtype=DType.U8),
+    "steps of two": integer_conv_graph((2, 13, 11, 5), (19, 3, 3, 5), stride=(2, 2), pad=PAD, zero_point=-7),
+    "stem": integer_conv_graph((1, 33, 37, 3), (16, 7, 7, 3), stride=(2, 2), pad=(3, 3, 3, 3)),
+    "uneven steps and padding": integer_conv_graph((1, 8, 21, 3), (8, 5, 4, 3), stride=(1, 3), pad=(2, 0, 1, 3)),
+    "dilated": integer_conv_graph((1, 12, 13, 4), (10, 3, 3, 4), dilation=(2, 3), pad=(2, 3, 2, 3)),
+    "dilated rows": integer_conv_graph((1, 12, 9, 4), (10, 3, 2, 4), dilation=(3, 1)),
+    "line": integer_conv_graph((2, 29, 7), (18, 5, 7), stride=(2,), pad=(2, 2), dilation=(1,)),
+    "volume": integer_conv_graph(
+        (1, 4, 5, 6, 3), (9, 2, 3, 3, 3), stride=(1, 2, 1), pad=(0, 1, 1, 1, 1, 1), dilation=(1, 1, 1)
+    ),
+    "one row": integer_conv_graph((1, 1, 30, 16), (12, 1, 3, 16), pad=(0, 1, 0, 1)),
+}  # fmt: skip
+
+
+@pytest.fixture
+def preferred(monkeypatch: MonkeyPatch) -> None:
+    """Whatever it costs."""
+
+    def cheap(each: Generator) -> Generator:
+        return replace(each, cost=lambda ctx: 0.0) if each.name == NAME else each
+
+    monkeypatch.setattr(generators, "GENERATORS", tuple(map(cheap, generators.GENERATORS)))
+
+
+def assert_exact(graph: Graph, machine: Machine, threads: int = 0) -> None:
+    program = lower_graph(graph, machine, Goal(threads=threads))
+    assert generators_of(program) == [NAME]
+    inputs = random_inputs(graph)
+    expected, model = evaluate_graph(graph, inputs), JitModel(program, machine)
+    with model.threads(max(threads, 1)):
+        actual = model.run(inputs)
+    for name, array in actual.items():
+        assert len(np.unique(expected[name])) > 15, "the case must not saturate everywhere"
+        np.testing.assert_array_equal(array, expected[name])
+
+
+@pytest.mark.usefixtures("preferred")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", CONVS)
+def test_bytes_of_a_convolution(name: str, machine: Machine) -> None:
+    assert_exact(CONVS[name], machine)
+
+
+@pytest.mark.usefixtures("preferred")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", ["many columns", "even lines"])
+def test_bytes_by_threads(name: str, machine: Machine) -> None:
+    """Tiles are configured in each chunk."""
+    assert_exact(CONVS[name], machine, threads=3)
+
+
+@pytest.mark.usefixtures("preferred")
+@needs("gcc")
+@pytest.mark.parametrize("name", ["window", "uneven steps and padding"])
+def test_bytes_of_portable_c(name: str, tmp_path: Path) -> None:
+    graph, (output,) = CONVS[name], CONVS[name].outputs
+    inputs = random_inputs(graph)
+    (found,) = run_artifact(lower_graph(graph, MEANING), V3, Emit.C, tmp_path, [inputs], SANITIZED)
+    np.testing.assert_array_equal(found[output.name], evaluate_graph(graph, inputs)[output.name])
+
+
+@pytest.mark.usefixtures("preferred")
+@runs_here(AMX)
+@needs("gcc")
+@pytest.mark.parametrize("emit", [Emit.C, Emit.OBJECT], ids=["C", "objects"])
+def test_bytes_of_artifacts(emit: Emit, tmp_path: Path) -> None:
+    """What asks Linux for the registers of tiles at its first call."""
+    graph, (output,) = CONVS["even lines"], CONVS["even lines"].outputs
+    inputs = random_inputs(graph)
+    (found,) = run_artifact(lower_graph(graph, AMX), AMX, emit, tmp_path, [inputs])
+    np.testing.assert_array_equal(found[output.name], evaluate_graph(graph, inputs)[output.name])
+
+
+@pytest.mark.parametrize(
+    ("machine", "channels", "expected"),
+    [(AMX, 64, "tiles"), (AMX, 3, "contraction"), (VNNI, 64, "contraction")],
+    ids=["tiles", "runs too short", "no tiles"],
+)
+def test_taken_where_it_is_faster(machine: Machine, channels: int, expected: str) -> None:
+    graph = integer_conv_graph((1, 28, 28, channels), (64, 1, 1, channels))
+    assert generators_of(lower_graph(graph, machine)) == [expected]
+
+
+def test_floats_ask_for_no_tiles() -> None:
+    """A library of floats has no code of its own for processors with tiles."""
+    bfloats = select("x86", cpu="x86-64-v4-bf16")
+    assert alike(AMX.cpu, bfloats.cpu, {ElementKind.F32, ElementKind.BF16})
+    assert not alike(AMX.cpu, bfloats.cpu, {ElementKind.F32, ElementKind.U8})
