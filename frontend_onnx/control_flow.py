@@ -16,6 +16,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import NO_LIMIT, plain
+from .counts import Polynomial
 from .probe import MARK
 from .region_extents import counted_branches, same_ranks
 from .region_strings import branches_of_bytes, strings_of_bytes
@@ -133,8 +134,9 @@ def _check_branches(site: Site, names: Sequence[str], then: Sequence[Value], ore
 class _Loop:
     """A loop that is being built. ``names`` are those of its results: of the last carried values, then of the rows.
 
-    ``extent`` is how many passes there are where that is an extent. Where ``counted``, the last carried value is the
-    number of passes, which is the extent of rows whose number a run finds; it is none of the results."""
+    ``extent`` is how many passes there are where that is an extent, ``most`` how many there are at most. Where
+    ``counted``, the last carried value is the number of passes, which is the extent of rows whose number a run finds;
+    it is none of the results."""
 
     walker: Walker
     site: Site
@@ -145,6 +147,7 @@ class _Loop:
     going: Value | None = None
     counted: bool = False
     extent: Value | None = None
+    most: Polynomial | None = None
     number: Value = field(init=False)
     formals: list[Value] = field(init=False)
 
@@ -156,6 +159,7 @@ class _Loop:
         self.formals = [Value(fresh(f"{value.name}.state"), plain(value.type)) for value in self.carried]
         passes = tuple(value.name for value in (self.count, self.going) if value is not None)
         self.walker.builder.formals[self.number.name] = passes
+        self.walker.builder.passes[self.number.name] = self.limit, self.most
         for formal, value in zip(self.formals, self.carried):
             extents = self.walker.builder.extents_of(value, self.site.loc)
             if extents:  # each pass has those of the first
@@ -282,9 +286,10 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     where it gives the condition back that it is given."""
     count, start = (*site.inputs[:2], None, None)[:2]
     passes_of_run = walker.builder.numbers.of(count) if count is not None else None
-    extent, bound = None, None
+    extent, bound, most_passes = None, None, None
     if count is not None and passes_of_run is not None and passes_of_run[0].number is None:
-        bound = walker.builder.counts.span(passes_of_run[0])[1]
+        most_passes = passes_of_run[0]
+        bound = walker.builder.counts.span(most_passes)[1]
         count = walker.builder.numbers.in_run(count, site.loc)
         if keeps_going and (start is None or flag(walker, start)):
             extent = count = walker.builder.counts.value(passes_of_run[0], site.loc)
@@ -305,7 +310,7 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     names = [*names_in_form(carried, site.node.output), *("" for _ in passes), *rows_of]
     loop = _Loop(
         walker, site, [*states, *passes], names, most, count if trips is None else None,
-        start if going is None else None, counted, extent,
+        start if going is None else None, counted, extent, most_passes,
     )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
 
@@ -361,7 +366,8 @@ class Scanned:
 def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
     """A Scan of many elements."""
     names, extent = list(site.node.output), scanned.extent
-    loop = _Loop(walker, site, scanned.states, names, scanned.count, extent, extent=extent)
+    most = None if extent is None else walker.builder.polynomial(extent)
+    loop = _Loop(walker, site, scanned.states, names, scanned.count, extent, extent=extent, most=most)
     graph = site.attributes["body"].g
 
     def walk() -> list[Value | Missing]:

@@ -18,6 +18,7 @@ from ..ir.types import DType
 from .context import NodeContext
 from .counts import Polynomial
 from .joined_extents import outermost_in_runs, repitched
+from .linear import differences
 from .places import inside_of
 
 ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
@@ -101,12 +102,14 @@ def slice_counted(ctx: NodeContext, found: bool = False) -> Value | None:
     ctx = replace(ctx, inputs=(x, *ctx.inputs[1:]))
     starts, ends = _numbers(ctx, "starts", 1), _numbers(ctx, "ends", 2)
     axes, steps = _constants(ctx, "axes", 3), _constants(ctx, "steps", 4)
+    lengths: Sequence[int | None] = ()
     if axes is None or steps is None:
         return None
     if starts is None or ends is None:
         if not found:
             return None
         room = [x.shape[axis] for axis in ctx.axes(axes or tuple(range(ctx.input(1).type.size)), len(x.shape))]
+        lengths = differences(ctx.builder, ctx.input(2), ctx.input(1))
         starts = starts or _found_numbers(ctx, ctx.input(1), room)
         ends = ends or _found_numbers(ctx, ctx.input(2), room)
     axes = ctx.axes(axes or tuple(range(len(starts))), len(x.shape))
@@ -120,6 +123,10 @@ def slice_counted(ctx: NodeContext, found: bool = False) -> Value | None:
         axis: sliced_part(ctx, ctx.extent_along(x, axis), start, end, step)
         for axis, start, end, step in zip(axes, starts, ends, steps)
     }
+    for axis, step, length in zip(axes, steps, lengths):
+        if step == 1 and length is not None and parts[axis].count.number is None:
+            most = Polynomial.constant(max(length, 0))
+            parts[axis] = replace(parts[axis], count=ctx.builder.counts.least_of(parts[axis].count, most, ctx.loc))
     return taken(ctx, x, parts)
 
 
@@ -213,6 +220,15 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
     if outermost_in_runs(x.shape, ctx.extents(x), shape, extents):
         return ctx.with_extents(whole.emit("reshape", x, shape=shape), extents)
     return ctx.with_extents(repitched(whole.emit, x, ctx.extents(x), shape, extents), extents)
+
+
+def filled(ctx: NodeContext, x: Value, axes: Sequence[int]) -> Value:
+    """``x``, whose extents along ``axes`` are the bounds where a run finds them, since ONNX allows no others."""
+    found, counts = ctx.extents(x), ctx.builder.counts
+    kept = {d: n for d, n in found.items() if d not in axes or counts.is_static(ctx.builder.polynomial(n))}
+    if len(kept) == len(found):
+        return x
+    return ctx.with_extents(replace(ctx, over_bounds=True).emit("reshape", x, shape=x.shape), kept)
 
 
 def _completed(

@@ -131,16 +131,32 @@ def _backward(
 ) -> None:
     """Adds operands that must have the shape of their node's result, the last nodes first."""
     scalars = {node.output[0] for node in nodes if node.op_type == "Constant" and node.output and _is_scalar(node)}
+    ranks = dict[str, int]()
+    for node in nodes:
+        x = (found.get(node.input[0]) or shape_of(node.input[0])) if node.op_type == "Slice" and node.input else None
+        if x is not None and node.output:
+            ranks[node.output[0]] = len(x)
     for node in reversed(nodes):
         if not node.output or node.output[0] not in found or node.domain not in ("", "ai.onnx"):
             continue
         operands: list[str] = []
+        if node.op_type in _BROADCAST:
+            _ones([name for name in node.input if name not in scalars], found[node.output[0]], found, ranks)
         if node.op_type in _SAME_SHAPE:
             operands = list(node.input[:1])
         elif node.op_type in _BROADCAST:
             operands = [n for n in node.input if n not in scalars and () not in (found.get(n), shape_of(n))]
         if len(operands) == 1:
             found[operands[0]] = _merged(found.get(operands[0], found[node.output[0]]), found[node.output[0]])
+
+
+def _ones(operands: Iterable[str], result: Extents, found: dict[str, Extents], ranks: Mapping[str, int]) -> None:
+    """Adds that operands of a broadcast, whose ``ranks`` are known, have an extent of 1 where its result has."""
+    for name in operands:
+        own = found.get(name, (None,) * ranks.get(name, 0))
+        behind = result[len(result) - len(own) :] if len(own) <= len(result) else (None,) * len(own)
+        if own:
+            found[name] = tuple(1 if extent is None and other == 1 else extent for extent, other in zip(own, behind))
 
 
 def _is_scalar(node: onnx.NodeProto) -> bool:

@@ -83,6 +83,14 @@ class Site:
                 raise self.refuse(axis, "combines tensors of different extents along", way_out)
         return next(iter(known.values()), None)
 
+    def least(self, count: Value) -> int:
+        """The least that an extent can be."""
+        return self.builder.counts.span(self.builder.polynomial(count))[0]
+
+    def is_found(self, count: Value) -> bool:
+        """Whether an extent is not known before a run."""
+        return not self.builder.counts.is_static(self.builder.polynomial(count))
+
     def _most_known(self, found: Sequence[Value]) -> dict[str | None, Value | None]:
         """Of extents that are the same number in the first import the one of the most factors: others have lost those
         that constants have, as places that a run gathers from."""
@@ -139,16 +147,23 @@ def _pointwise(site: Site) -> Sequence[Extents]:
 
 
 def _broadcast(site: Site, positions: Sequence[int], shape: Sequence[int], last: int = 0) -> dict[int, Value]:
-    """The extents of the result of broadcasting operands, whose last ``last`` dimensions do not take part."""
+    """The extents of the result of broadcasting operands, whose last ``last`` dimensions do not take part. One of
+    at most 1 that a run finds is 1 beside greater ones: ONNX repeats nothing else."""
     found: dict[int, Value] = {}
     for axis in range(len(shape)):
         here: list[Value | None] = []
+        repeated: list[Value] = []
         for position in positions:
             value = site.operands[position] if position < len(site.operands) else None
             dim = -1 if value is None else axis - len(shape) + len(value.shape) - last
             if value is not None and dim >= 0:
                 extent = site.extents(position).get(dim)
-                here += [extent] if extent is not None or value.shape[dim] != 1 else []
+                if extent is not None and value.shape[dim] == 1 and site.is_found(extent):
+                    repeated.append(extent)
+                elif extent is not None or value.shape[dim] != 1:
+                    here.append(extent)
+        if not any(extent is None or site.least(extent) > 1 for extent in here):
+            here += repeated
         extent = site.same(axis, here)
         if extent is not None:
             found[axis] = extent

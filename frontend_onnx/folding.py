@@ -104,6 +104,8 @@ class FoldingBuilder(GraphBuilder):
         """The node of a value, also under names that it had before."""
         self.formals: dict[str, tuple[str, ...]] = {}
         """Of the values in a loop's body that stand for others: the names of what they depend on around it."""
+        self.passes: dict[str, tuple[int | None, Polynomial | None]] = {}
+        """Of the numbers of a loop's passes: how many passes there are at most, as a number and as an extent."""
         for argument in arguments:
             most = argument.range.most if probe is not None else argument.probed
             self.counts.argument(argument, most)

@@ -9,7 +9,15 @@ import numpy as np
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
-from .counted_movement import expand_counted, pad_counted, reshape_counted, slice_counted, split_counted, tile_counted
+from .counted_movement import (
+    expand_counted,
+    filled,
+    pad_counted,
+    reshape_counted,
+    slice_counted,
+    split_counted,
+    tile_counted,
+)
 from .counts import Polynomial
 from .runtime_movement import is_known_slice, pad_anywhere, slice_anywhere
 
@@ -23,6 +31,9 @@ def reshape(ctx: NodeContext) -> Sequence[Value]:
     if keep and any(extent == 0 and d >= len(x.shape) for d, extent in enumerate(wanted)):
         raise ctx.invalid(f"shape {wanted} copies more dimensions than {x.type} has")
     shape = [x.shape[d] if extent == 0 and keep else extent for d, extent in enumerate(wanted)]
+    if ctx.extents(x) and -1 not in shape and prod(shape) == x.type.size:
+        copied = [d for d, extent in enumerate(wanted) if extent == 0 and keep]
+        x = filled(ctx, x, [d for d in range(len(x.shape)) if d not in copied])
     if ctx.extents(x) and shape.count(-1) <= 1:
         counted = reshape_counted(ctx, x, _wanted(ctx, x, wanted))
         if counted is not None:
@@ -75,6 +86,7 @@ def squeeze(ctx: NodeContext) -> Sequence[Value]:
     axes = ctx.axes(axes, len(x.shape))
     if any(x.shape[axis] != 1 for axis in axes):
         raise ctx.invalid(f"axes {axes} of {x.type} are not all of extent 1")
+    x = filled(ctx, x, axes)
     return [ctx.reshape(x, tuple(e for axis, e in enumerate(x.shape) if axis not in axes))]
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
-from .linear import differences
+from .linear import Linear, differences, linear
 from .places import arange, check_size, strides
 from .runtime_choices import counted_from_start
+from .spans import is_part
 
 _FURTHEST = 1 << 30
 """Positions and amounts are kept within this, so that sums of two of them have 32 bits."""
@@ -54,8 +55,10 @@ def slice_anywhere(ctx: NodeContext) -> Sequence[Value]:
 
 
 def is_known_slice(ctx: NodeContext) -> bool:
-    """Whether the shape of a slice is known whose starts or ends a run computes."""
-    return None not in _known_extents(ctx, _axes(ctx, 3, ctx.input(1).type.size, len(ctx.input(0).shape)))
+    """Whether the shape of a slice is known whose starts or ends a run computes: it is declared, or all elements up to
+    ends that lie a constant number behind the starts are there."""
+    axes = _axes(ctx, 3, ctx.input(1).type.size, len(ctx.input(0).shape))
+    return None not in _known_extents(ctx, axes)
 
 
 def _slice_shape(ctx: NodeContext, axes: Value) -> tuple[int, ...]:
@@ -74,12 +77,20 @@ def _known_extents(ctx: NodeContext, axes: Value) -> list[int | None]:
         raise ctx.invalid(f"{x.type} has no slice of the declared shape {list(declared)}")
     found: list[int | None] = [None] * len(x.shape) if declared is None else list(declared)
     if fixed is not None and by_one:
-        lengths = dict(zip(fixed.reshape(-1).tolist(), differences(ctx.builder, ends, starts)))
+        places = zip(linear(ctx.builder, starts), differences(ctx.builder, ends, starts))
+        parts = dict(zip(fixed.reshape(-1).tolist(), places))
         for d, extent in enumerate(x.shape):
-            length = lengths.get(d, extent)
-            if found[d] is None and length is not None:
-                found[d] = min(max(length, 0), extent)
+            if found[d] is None and d in parts:
+                start, length = parts[d]
+                found[d] = None if length is None else _part(ctx, x, d, start, max(length, 0))
+            elif found[d] is None:
+                found[d] = extent
     return found
+
+
+def _part(ctx: NodeContext, x: Value, axis: int, start: Linear, length: int) -> int | None:
+    """``length`` where so many elements from ``start`` on are there in every run."""
+    return length if not length or is_part(ctx.builder, start, length, ctx.extent_along(x, axis)) else None
 
 
 def pad_anywhere(ctx: NodeContext, mode: str) -> Sequence[Value]:

@@ -170,3 +170,28 @@ def test_parts_between_places_that_a_run_computes(step: int, dims: dict[str, Ran
             part = x[:, start : None if step < 0 and end < -shape[1] else end : step]
             np.testing.assert_array_equal(found["y"], part * part)
             np.testing.assert_allclose(found["sum"], part.sum(1, keepdims=True), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dims", [{}, {"m": Range(1, 3), "t": Range(1, 6)}])
+def test_one_element_from_a_place_that_a_run_computes(dims: dict[str, Range]) -> None:
+    """``x[i : i + 1]`` is empty where i is -1: the end is 0, which does not count from the end."""
+    nodes = [
+        helper.make_node("Add", ["from", "axis"], ["to"]),
+        helper.make_node("Slice", ["x", "from", "to", "axis"], ["y"]),
+        helper.make_node("Squeeze", ["y", "axis"], ["z"]), helper.make_node("Add", ["y", "flat"], ["sum"]),
+        helper.make_node("Concat", ["x", "y"], ["all"], axis=1),
+    ]  # fmt: skip
+    inputs = [value("x", ["m", "t"] if dims else [2, 6]), value("from", [1], TensorProto.INT64)]
+    numbers = {"axis": np.array([1]), "flat": np.zeros((1, 5), np.float32)}
+    made = model(nodes, inputs, ["y", "z", "sum", "all"], numbers)
+    compiled = JitModel(lower_graph(optimize(import_model(made, dims)), host_machine()))
+    for shape in [(1, 1), (3, 4), (2, 6)] if dims else [(2, 6)]:
+        x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        for start in (0, 3, 5, 6, -1, -2, -6, -7, 99, -99, 2**63 - 1):
+            found = compiled.run({"x": x, "from": np.array([start])})
+            part = x[:, start : min(start + 1, 2**63 - 1)]
+            np.testing.assert_array_equal(found["y"], part)
+            np.testing.assert_array_equal(found["all"], np.concatenate([x, part], 1))
+            if part.size:  # elsewhere ONNX has no result
+                np.testing.assert_array_equal(found["z"], part[:, 0])
+                np.testing.assert_array_equal(found["sum"], part + np.zeros((1, 5), np.float32))

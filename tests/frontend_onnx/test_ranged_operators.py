@@ -504,7 +504,7 @@ CASES: Mapping[str, Case] = {
     ),
     "one place of a dimension, which a run tells": Case(
         [make("Add", ["b", "one"], ["end"]), make("Slice", ["a", "b", "end", "one"], ["y"])],
-        [X, ((1,), places_from_0("s"))], {"one": np.array([1])},
+        [X, ((1,), places("s"))], {"one": np.array([1])},
     ),
     "places of ones": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "first"], ["n"]), make("Add", ["n", "n"], ["twice"]),
