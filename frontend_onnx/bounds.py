@@ -9,6 +9,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType, TensorType
+from .stacked_lists import growing
 from .string_tables import DEFAULT_BOUND
 from .tensors import MAX_ELEMENTS
 
@@ -38,13 +39,15 @@ def check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType], gra
 
 
 def _counted(graph: onnx.GraphProto) -> Iterator[str]:
-    """Results of Range and rows of Loop, in the graphs of nodes as well."""
+    """Results of Range, and rows and growing sequences of Loop, in the graphs of nodes as well."""
     for node in graph.node:
         bodies = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
         if node.op_type == "Range":
             yield from node.output
         elif node.op_type == "Loop":
-            yield from node.output[max(len(node.input) - 2, 0) :]
+            carried = max(len(node.input) - 2, 0)
+            grown = [n for body in bodies for n in range(carried) if growing(body, n)]
+            yield from (name for n, name in enumerate(node.output) if n >= carried or n in grown)
         for body in bodies:
             yield from _counted(body)
 

@@ -34,7 +34,8 @@ from .regions import (
     unsupported,
     walk_body,
 )
-from .scope import Bound, Missing, Results, Site, TensorList
+from .scope import AnyList, Bound, GrowingList, Missing, Results, Site, parts
+from .stacked_lists import growing, lengthened
 
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
@@ -300,33 +301,45 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
             reason = f"Loop: the {what} is {value.type}, not one {dtype.value}"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
     limit = 0 if going is False else None if limit is None else max(limit, 0)
-    graph, states = site.attributes["body"].g, _tensors(carried)
-    rows_of = list(site.node.output[len(carried) :])
-    given = [walker.builder.most[name] for name in rows_of if name in walker.builder.most]
+    graph = site.attributes["body"].g
+    grown = [n for n, value in enumerate(carried) if isinstance(value, AnyList) and growing(graph, n)]
+    kept = [value for n, value in enumerate(carried) if n not in grown]
+    kept_names = [name for n, name in enumerate(site.node.output[: len(carried)]) if n not in grown]
+    states, rows_of = _tensors(kept), list(site.node.output[len(carried) :])
+    bounded = [*rows_of, *(site.node.output[n] for n in grown)]
+    given = [walker.builder.most[name] for name in bounded if name in walker.builder.most]
     given += [] if bound is None else [bound]
     trips, most = limit, min([*given, *([] if limit is None else [limit])], default=None)
-    counted = extent is None and bool(rows_of) and most is not None and 0 < most < _MAX_ROWS
+    counted = extent is None and bool(bounded) and most is not None and 0 < most < _MAX_ROWS
     passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
-    names = [*names_in_form(carried, site.node.output), *("" for _ in passes), *rows_of]
+    names = [*names_in_form(kept, kept_names), *("" for _ in passes), *rows_of]
     loop = _Loop(
         walker, site, [*states, *passes], names, most, count if trips is None else None,
         start if going is None else None, counted, extent, most_passes,
     )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
+    deciding = tuple(value.name for value in (loop.count, loop.going) if value is not None)
+    appended: dict[int, Sequence[Value]] = {}
 
     def walk() -> list[Value | Missing]:
-        arguments = [loop.number, true, *in_form(carried, loop.arguments()[: len(states)])]
-        condition, *found = walk_body(walker, site, graph, arguments, {})
+        rest = iter(in_form(kept, loop.arguments()[: len(states)]))
+        own = [GrowingList(f"{site.loc}.{n}", deciding) if n in grown else next(rest) for n in range(len(carried))]
+        condition, *found = walk_body(walker, site, graph, [loop.number, true, *own], {})
         new, rows = found[: len(carried)], found[len(carried) :]
-        if len(new) < len(carried) or any(isinstance(v, TensorList) or v is Missing.ABSENT for v in (condition, *rows)):
+        if len(new) < len(carried) or any(isinstance(v, AnyList) or v is Missing.ABSENT for v in (condition, *rows)):
             reason = f"the body of Loop has {1 + len(found)} results: {shown_form([condition, *found])}"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
-        if Missing.UNKNOWN not in new and not same_form(new, carried):
-            what = f"a loop at run time in which {shown_form(carried)} become {shown_form(new)}"
+        if Missing.UNKNOWN in new:
+            return [Missing.UNKNOWN]
+        appended.update((n, parts(new[n])) for n in grown)
+        names.extend(site.node.output[n] for n in grown for _ in appended[n])
+        new = [value for n, value in enumerate(new) if n not in grown]
+        if not same_form(new, kept):
+            what = f"a loop at run time in which {shown_form(kept)} become {shown_form(new)}"
             raise unsupported(site, what, "make the trip count a small constant", [loop.count, loop.going])
         one = walker.builder.constant(np.asarray(1, np.int64), f"{site.loc}.one")
         done = walker.builder.emit("add", [loop.number, one], loc=site.loc) if counted else ()
-        return tensors_of([condition, *new, *done, *rows])
+        return tensors_of([condition, *new, *done, *rows, *(row for n in grown for row in appended[n])])
 
     nodes, results = region(walker, site, walk)
     if results is None:
@@ -341,7 +354,16 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     if loop.limit is None and loop.count is None and condition is None:
         raise unsupported(site, "a loop without a trip count whose condition stays true")
     made = loop.emit(nodes, results[1:], condition)
-    return [*in_form(carried, made[: len(states)]), *made[len(states) :]]
+    last, rows = in_form(kept, made[: len(states)]), iter(made[len(states) :])
+    own = [next(rows) for _ in rows_of]
+    for n in grown:  # in ascending order
+        last.insert(n, _grown(walker, site, carried[n], [next(rows) for _ in appended[n]]))
+    return [*last, *own]
+
+
+def _grown(walker: Walker, site: Site, given: Bound, appended: Sequence[Value]) -> AnyList:
+    assert isinstance(given, AnyList)
+    return lengthened(walker.context(site), given, appended) if appended else given
 
 
 def _tensors(values: Sequence[Bound]) -> list[Value]:

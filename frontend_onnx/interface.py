@@ -13,7 +13,7 @@ import onnx
 from onnx import helper
 
 from ..errors import CcmlError, ErrorCode
-from .scope import Bound, Missing, TensorList
+from .scope import Bound, Missing, StackedList, TensorList
 from .skeleton import element_type
 
 MAX_LENGTH = 4096
@@ -151,6 +151,10 @@ def with_tensor_outputs(
     outputs: dict[str, Members] = {}
     for value in model.graph.output:
         bound = found.get(value.name)
+        if isinstance(bound, StackedList):
+            reason = "the output is a sequence whose length a run tells"
+            hint = "let the model stack its tensors (ConcatFromSequence)"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=value.name, hint=hint)
         if isinstance(bound, TensorList):
             outputs[value.name] = members = tuple(
                 taken.fresh(f"{value.name}_{number}") for number in range(len(bound.elements))

@@ -20,7 +20,7 @@ from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
 from .declared import file_extents
 from .problems import LimitError
 from .regions import count_nodes, declared_results, flag, given, integer, unsupported, walk_body
-from .scope import Bound, Missing, Results, Scope, Site, TensorList
+from .scope import AnyList, Bound, Missing, Results, Scope, Site, TensorList
 
 if TYPE_CHECKING:
     from .walk import Walker
@@ -94,15 +94,15 @@ def loop(walker: Walker, site: Site) -> Results:
     start = site.inputs[1] if len(site.inputs) > 1 else None
     going = True if start is None else flag(walker, start)
     if going is None or (limit is not None and (count is None or walker.builder.numbers.depends(limit))):
-        return runtime_loop(walker, site, carried, _keeps_going(graph))
+        return runtime_loop(walker, site, carried, _keeps_going(walker, site, graph))
     few = max(MAX_UNROLLED // count_nodes(graph), 1)
-    if walker.unrollable.get(site.loc, count is None or count <= few or not _keeps_going(graph)):
+    if walker.unrollable.get(site.loc, count is None or count <= few or not _keeps_going(walker, site, graph)):
         unrolled = _tried(walker, lambda: _unrolled(walker, site, carried, going, count, few))
         walker.unrollable[site.loc] = unrolled is not None
         if unrolled is not None:
             return unrolled
     try:
-        return runtime_loop(walker, site, carried, _keeps_going(graph))
+        return runtime_loop(walker, site, carried, _keeps_going(walker, site, graph))
     except CcmlError as problem:
         if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or isinstance(problem, LimitError):
             raise
@@ -112,9 +112,16 @@ def loop(walker: Walker, site: Site) -> Results:
         return unrolled
 
 
-def _keeps_going(graph: onnx.GraphProto) -> bool:
-    """Whether the condition of a loop is plainly the one that it was given."""
+def _keeps_going(walker: Walker, site: Site, graph: onnx.GraphProto) -> bool:
+    """Whether the condition of a loop is plainly the one that it was given, or one around it that is true."""
     names = {graph.input[1].name} if len(graph.input) > 1 else set()
+    inner = {name for node in graph.node for name in node.output} | {value.name for value in graph.input}
+    around = {name for node in graph.node if node.op_type == "Identity" for name in node.input} - inner
+    around -= {tensor.name for tensor in graph.initializer}
+    for name in around:
+        value = walker.read(site.scope, name, site.loc)
+        if isinstance(value, Value) and flag(walker, value):
+            names.add(name)
     for node in graph.node:
         if node.op_type == "Identity" and names.issuperset(node.input):
             names.update(node.output)
@@ -149,7 +156,7 @@ def _unrolled(
         current, rows = results[: len(carried)], results[len(carried) :]
         for column, row in zip(stacked, rows):
             column.append(row)
-        going, number = None if isinstance(condition, TensorList) else flag(walker, condition), number + 1
+        going, number = None if isinstance(condition, AnyList) else flag(walker, condition), number + 1
         if going is None:
             return None
     return [*current, *(_stack(walker, site, column, 0) for column in stacked)]
@@ -203,14 +210,17 @@ def sequence_map(walker: Walker, site: Site) -> Results:
     if not isinstance(first, TensorList):
         raise CcmlError(ErrorCode.INVALID_MODEL, "the first operand of SequenceMap is no sequence", loc=site.loc)
     count = len(first.elements)
-    lengths = {len(operand.elements) for operand in site.lists.values()}
+    lists = {position: each for position, each in site.lists.items() if isinstance(each, TensorList)}
+    if len(lists) < len(site.lists):
+        raise unsupported(site, "a sequence whose length a run tells")
+    lengths = {len(operand.elements) for operand in lists.values()}
     if lengths != {count}:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"sequences have the lengths {sorted(lengths)}", loc=site.loc)
     _check_count(site, count)
     columns: list[list[Value]] = [[] for _ in graph.output]
     for number in range(count):
         arguments = [
-            site.lists[position].elements[number] if position in site.lists else site.bound(position)
+            lists[position].elements[number] if position in lists else site.bound(position)
             for position in range(len(site.node.input))
         ]
         results = walk_body(walker, site, graph, arguments, {})
@@ -313,7 +323,7 @@ def _element(walker: Walker, site: Site, value: Value, axis: int, index: int) ->
 
 def _stack(walker: Walker, site: Site, column: Sequence[Bound], axis: int) -> Value | Missing:
     """The results of all iterations along a new axis."""
-    if any(isinstance(value, TensorList) for value in column):
+    if any(isinstance(value, AnyList) for value in column):
         raise CcmlError(ErrorCode.INVALID_MODEL, f"rows of {site.node.op_type} are sequences", loc=site.loc)
     parts = [value for value in column if isinstance(value, Value)]
     if len(parts) < len(column):

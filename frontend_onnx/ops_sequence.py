@@ -15,15 +15,12 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
 from .ops_movement import sliced
-from .scope import Missing, Operand, Results, TensorList
+from .scope import GrowingList, Missing, Operand, Results, StackedList, TensorList
+from .stacked_lists import GROWING, MAX_TENSORS, STACKED, divided, expanded
 from .tensors import dtype_of
 
 SequenceRule = Callable[[NodeContext, Sequence[Operand | None]], Results]
 """The results of a node for its operands; those that are tensors are inputs of the context as well."""
-
-MAX_TENSORS = 4096
-"""Of a sequence."""
-
 
 # ---------------------------------------------------------------- operands
 
@@ -168,10 +165,15 @@ def concatenated(ctx: NodeContext, operands: Sequence[Operand | None]) -> Result
 
 def split(ctx: NodeContext, operands: Sequence[Operand | None]) -> Results:
     """Into parts of the sizes that are given; of one size, where that is a number, the last one smaller; or each of
-    extent 1, along an axis that is left out where ``keepdims`` is 0."""
+    extent 1, along an axis that is left out where ``keepdims`` is 0. ONNX says that the latter does not matter where
+    sizes are given; where that is 1, ONNX Runtime and those who export ``unbind`` mean it."""
     x, given = ctx.input(0), ctx.optional(1)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    extent, dropped = x.shape[axis], given is None and not ctx.integer("keepdims", 1)
+    number = None if given is None else ctx.static(1, "split")
+    dropped = not ctx.integer("keepdims", 1) and (number is None or (number.ndim == 0 and number == 1))
+    if axis in ctx.extents(x):
+        return [divided(ctx, x, axis, number, dropped)]
+    extent = x.shape[axis]
     sizes = [1] * extent if given is None else _sizes(ctx, given, extent)
     if len(sizes) > MAX_TENSORS:
         raise ctx.unsupported(f"a sequence of {len(sizes)} tensors; at most {MAX_TENSORS} are supported")
@@ -238,3 +240,22 @@ RULES: Mapping[str, SequenceRule] = {
 
 PASSED = frozenset({"Identity", "Optional", "OptionalGetElement", "OptionalHasElement"})
 """Operators that look at no element, so that strings pass."""
+
+
+def sequence_rule(ctx: NodeContext, name: str, operands: Sequence[Operand | None]) -> SequenceRule:
+    """The rule of an operator of :data:`RULES`, by the kind of sequence that is its first operand."""
+    first = operands[0] if operands else None
+    if not isinstance(first, StackedList | GrowingList):
+        return RULES[name]
+    rule = GROWING.get(name)
+    if isinstance(first, StackedList):
+        rule = STACKED.get(name) if len(operands) <= 2 else None
+        tensors = expanded(ctx, first) if rule is None else None
+        if tensors is not None:
+            return lambda ctx, operands: RULES[name](ctx, [tensors, *operands[1:]])
+    if rule is None or (isinstance(first, GrowingList) and len(operands) > 2):
+        growing = isinstance(first, GrowingList)
+        reason = "looks into a sequence that grows in a loop" if growing else "a sequence whose length a run tells"
+        hint = "make the number of passes a small constant"
+        raise ctx.unsupported(reason, hint, first.deciding if isinstance(first, GrowingList) else ())
+    return rule

@@ -19,7 +19,7 @@ from ..ops.table import OPS
 from .declared import Extents, file_extents
 from .finish import live_nodes
 from .folding import FoldingBuilder
-from .scope import Bound, Missing, Scope, Site, TensorList, parts, with_parts
+from .scope import AnyList, Bound, GrowingList, Missing, Scope, Site, StackedList, TensorList, parts, with_parts
 
 if TYPE_CHECKING:
     from .walk import Walker
@@ -83,15 +83,20 @@ def shown_form(values: Sequence[Bound]) -> str:
 
 
 def _shown(value: Bound) -> str:
-    if isinstance(value, TensorList):
-        return f"a sequence of {len(value.elements)} tensors"
+    match value:
+        case TensorList():
+            return f"a sequence of {len(value.elements)} tensors"
+        case StackedList():
+            return "a sequence whose length a run tells"
+        case GrowingList():
+            return f"a sequence that has grown by {len(value.rows)}"
     return "nothing" if value is Missing.ABSENT else "a tensor"
 
 
 def names_in_form(form: Sequence[Bound], names: Sequence[str]) -> list[str]:
     """A name for each tensor of values whose names these are."""
     return [
-        f"{name}_{number}" if isinstance(value, TensorList) and name else name
+        f"{name}_{number}" if isinstance(value, AnyList) and name else name
         for value, name in zip(form, [*names, *[""] * len(form)])
         for number in range(len(parts(value)))
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import onnx
@@ -55,7 +55,29 @@ class TensorList:
     dtype: DType | None = None
 
 
-Operand = Value | TensorList
+@dataclass(frozen=True)
+class StackedList:
+    """An ONNX sequence whose length a run tells: its tensors, which have one type, are the ``rows`` of one."""
+
+    rows: Value
+
+
+@dataclass(frozen=True)
+class GrowingList:
+    """In the body of a loop, the sequence that it is given and what is behind that; nothing looks into it.
+
+    ``base`` names the first; ``rows`` are tensors, each with some elements of the sequence along its first axis. With
+    constants in the place of the values ``deciding`` it would be an ordinary one.
+    """
+
+    base: str
+    deciding: tuple[str, ...]
+    rows: tuple[Value, ...] = ()
+
+
+AnyList = TensorList | StackedList | GrowingList
+
+Operand = Value | AnyList
 """What a node reads, where it is there."""
 
 Bound = Operand | Missing
@@ -64,13 +86,25 @@ Bound = Operand | Missing
 
 def parts(bound: Bound) -> tuple[Value, ...]:
     """The tensors of what a name stands for."""
-    return bound.elements if isinstance(bound, TensorList) else (bound,) if isinstance(bound, Value) else ()
+    match bound:
+        case TensorList():
+            return bound.elements
+        case GrowingList():
+            return bound.rows
+        case StackedList():
+            return (bound.rows,)
+    return (bound,) if isinstance(bound, Value) else ()
 
 
 def with_parts(bound: Bound, values: Sequence[Value]) -> Bound:
     """``bound`` with other tensors, as many as it has."""
-    if isinstance(bound, TensorList):
-        return TensorList(tuple(values), bound.dtype)
+    match bound:
+        case TensorList():
+            return TensorList(tuple(values), bound.dtype)
+        case GrowingList():
+            return replace(bound, rows=tuple(values))
+        case StackedList():
+            return StackedList(values[0])
     return values[0] if isinstance(bound, Value) else bound
 
 
@@ -160,7 +194,7 @@ class Site:
     opset: int
     loc: str
     scope: Scope
-    lists: Mapping[int, TensorList] = field(default_factory=dict)
+    lists: Mapping[int, AnyList] = field(default_factory=dict)
 
     def operand(self, position: int) -> Operand | None:
         """An operand, or ``None`` where it is absent."""

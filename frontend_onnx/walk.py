@@ -21,13 +21,13 @@ from .nested import branch, call, loop, scan, sequence_map
 from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
-from .ops_sequence import PASSED
+from .ops_sequence import PASSED, sequence_rule
 from .ops_tokens import RULES as TOKEN_RULES
 from .own_functions import own_function_call
 from .problems import LimitError, Problems
 from .rules import RULES, SEQUENCE_RULES, STRING_RULES
 from .runtime_operands import check_results, counted_operands, derived_operands
-from .scope import Bound, Missing, Results, Scope, Site, TensorList, parts, qualified, schema_domain, with_parts
+from .scope import AnyList, Bound, Missing, Results, Scope, Site, parts, qualified, schema_domain, with_parts
 from .string_operands import string_operands
 from .tensors import to_array
 
@@ -139,15 +139,15 @@ class Walker:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
         local, opset = self._functions.get((node.domain, node.op_type)), scope.opset_of(node)
         inputs = self._tables_in_run(operands, loc)
-        lists = {place: operand for place, operand in enumerate(operands) if isinstance(operand, TensorList)}
+        lists = {place: operand for place, operand in enumerate(operands) if isinstance(operand, AnyList)}
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope, lists)
         operator = self._custom.of(node)
         if operator is not None:
             start = len(self.builder.nodes)
-            return self._named(site, start, self._custom.results(self._context(site), site, operator))
+            return self._named(site, start, self._custom.results(self.context(site), site, operator))
         if local is not None:
             start = len(self.builder.nodes)
-            known = own_function_call(self._context(site), local)
+            known = own_function_call(self.context(site), local)
             if known is not None:
                 return self._named(site, start, known)
             return call(self, site, local, bindings(local, site.attributes, None))
@@ -155,7 +155,7 @@ class Walker:
         rule = TOKEN_RULES.get(f"{node.domain}.{node.op_type}")
         if rule is not None:
             start = len(self.builder.nodes)
-            return self._named(site, start, rule(self._context(site)))
+            return self._named(site, start, rule(self.context(site)))
         body = self._contrib(site) if schema is None else None
         if body is not None:
             return call(self, site, body, bindings(body, site.attributes, None))
@@ -163,7 +163,7 @@ class Walker:
             self._note_unsupported(node, loc, scope)
             return None
         check_node(node, site.attributes, schema, site.opset, loc)
-        context = self._context(site)
+        context = self.context(site)
         if qualified(node) in SEQUENCE_RULES:
             return self._of_sequences(site, context, schema)
         if site.lists and node.op_type not in NESTED:
@@ -254,7 +254,7 @@ class Walker:
         given = [part.name for operand in operands if operand is not None for part in parts(operand)]
         if qualified(node) not in PASSED and any(name in self.builder.strings for name in given):
             raise context.unsupported("sequences of strings are not supported")
-        return self._named(site, start, SEQUENCE_RULES[qualified(node)](context, operands))
+        return self._named(site, start, sequence_rule(context, qualified(node), operands)(context, operands))
 
     def _contrib(self, site: Site) -> onnx.FunctionProto | None:
         """The body of an operator of ONNX Runtime."""
@@ -264,7 +264,7 @@ class Walker:
             lambda n: site.declared(n) if n < len(outputs) else None, site.loc,
         )  # fmt: skip
 
-    def _context(self, site: Site) -> NodeContext:
+    def context(self, site: Site) -> NodeContext:
         outputs = site.node.output
         return NodeContext(
             site.node.op_type, site.opset, site.loc, next(filter(None, outputs), site.node.op_type), site.inputs,
@@ -275,7 +275,7 @@ class Walker:
     def _apply_rule(self, site: Site, schema: Schema) -> Results:
         op_type = site.node.op_type
         old = site.opset < NEW_FORMS and not schema_domain(site.node)
-        context, narrow_types = computed_operands(self._context(site), schema)
+        context, narrow_types = computed_operands(self.context(site), schema)
         try:
             computed = self._rule(site)(modern(context) if old else context)
             results = narrow_results(context, schema, narrow_types, computed)
