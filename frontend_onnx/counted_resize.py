@@ -25,10 +25,12 @@ MAX_COMPARED = 1 << 16
 
 @dataclass(frozen=True)
 class Resized:
-    """What a dimension is resized to, and by which scale where that is not the ratio of both extents."""
+    """What a dimension is resized to, and by which scale where that is not the ratio of both extents; that is in float32
+    where the model divides them (``quotient``)."""
 
     count: Polynomial
     scale: float | None
+    quotient: bool = False
 
 
 def resized_extents(
@@ -49,6 +51,36 @@ def resized_extents(
     return found
 
 
+def resized_by_quotients(ctx: NodeContext, x: Value, axes: Sequence[int], scales: Value) -> dict[int, Resized] | None:
+    """What dimensions are resized to by ``scales`` that are quotients of extents, as exporters wrote ``size=`` before
+    operator set 11: floor(extent * (size / extent)), which has to be the size for each extent. ``None`` for others."""
+    quotients = ctx.builder.numbers.quotients(scales)
+    if quotients is None or len(quotients) != len(axes):
+        return None
+    found: dict[int, Resized] = {}
+    for axis, (size, divisor) in zip(axes, quotients):
+        extent = ctx.extent_along(x, axis)
+        if size == divisor:
+            continue
+        if divisor.number is not None and size.number is not None:
+            scale = size.number / divisor.number
+            found[axis] = Resized(_scaled(ctx, extent, scale), scale)
+        elif divisor == extent and _is_kept(ctx, size, extent):
+            found[axis] = Resized(size, None, quotient=True)
+        else:
+            return None
+    return found
+
+
+def _is_kept(ctx: NodeContext, size: Polynomial, extent: Polynomial) -> bool:
+    """Whether the product with the quotient, both in float32, is the size again, rounded down, whatever the extents."""
+    found = ctx.builder.counts.tabulated(size, extent, most=MAX_COMPARED)
+    if found is None or found[1].min() < 1:
+        return False
+    sizes, extents = (each.astype(np.float32) for each in found)
+    return bool((np.floor(extents * (sizes / extents)) == sizes).all())
+
+
 def _scaled(ctx: NodeContext, extent: Polynomial, scale: float) -> Polynomial:
     """floor(extent * scale), the product in float32: a quotient that is the same for each extent."""
     counts = ctx.builder.counts
@@ -64,6 +96,11 @@ def _scaled(ctx: NodeContext, extent: Polynomial, scale: float) -> Polynomial:
     raise ctx.unsupported(f"a scale of {scale:g} along a dimension whose extent is only known in a run")
 
 
+def _ratio(ctx: NodeContext, new: Value, old: Value, rounded: bool) -> Value:
+    single = DType.F32 if rounded else old.dtype
+    return ctx.cast(ctx.emit("div", ctx.cast(new, single), ctx.cast(old, single)), old.dtype)
+
+
 def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: Interpolation) -> Value:
     """``x`` resized along ``axes``, one after the other."""
     if how.antialias or how.coordinates == "tf_crop_and_resize":
@@ -74,7 +111,7 @@ def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: I
     for axis, to in axes.items():
         before = ctx.extent_along(x, axis) if axis not in extents else ctx.builder.polynomial(extents[axis])
         old, new = (whole.cast(counts.value(each, ctx.loc), DType.F64) for each in (before, to.count))
-        scale = whole.emit("div", new, old) if to.scale is None else whole.scalar(to.scale, old)
+        scale = whole.scalar(to.scale, old) if to.scale is not None else _ratio(whole, new, old, to.quotient)
         found = places(whole, how.coordinates, old, new, scale, max(counts.span(to.count)[1], 0))
         if how.mode == "nearest":
             index = index_within(whole, rounded(whole, found, how.nearest_mode), old)

@@ -202,6 +202,41 @@ class Counts:
             low, high = low + min(least, most), high + max(least, most)
         return low, high
 
+    def tabulated(self, *polynomials: Polynomial, most: int) -> list[np.ndarray] | None:
+        """What they are together, for every number that the only atom may be of which all follow by sums, products and
+        quotients; ``None`` where there are several, or more than ``most`` numbers."""
+        bases: set[int] = set()
+        for each in polynomials:
+            self._add_bases(each, bases)
+        if len(bases) != 1:
+            return None
+        (base,) = bases
+        atom = self._atoms[base]
+        if atom.most - atom.least >= most:
+            return None
+        numbers = {base: np.arange(atom.least, atom.most + 1)}
+        return [self._evaluated(each, numbers, len(numbers[base])) for each in polynomials]
+
+    def _add_bases(self, polynomial: Polynomial, bases: set[int]) -> None:
+        for monomial, _ in polynomial.terms:
+            for atom in monomial:
+                if atom in self._quotients:
+                    self._add_bases(self._quotients[atom][0], bases)
+                else:
+                    bases.add(atom)
+
+    def _evaluated(self, polynomial: Polynomial, numbers: dict[int, np.ndarray], size: int) -> np.ndarray:
+        total = np.zeros(size, np.int64)
+        for monomial, factor in polynomial.terms:
+            product = np.full(size, factor)
+            for atom in monomial:
+                if atom not in numbers:
+                    operand, divisor = self._quotients[atom]
+                    numbers[atom] = self._evaluated(operand, numbers, size) // divisor
+                product = product * numbers[atom]
+            total += product
+        return total
+
     def at_bounds(self, polynomial: Polynomial) -> int:
         """What it is where all extents are as large as can be."""
         return sum(number * prod(self._atoms[atom].most for atom in monomial) for monomial, number in polynomial.terms)

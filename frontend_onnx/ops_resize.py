@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
-from .counted_resize import Resized, resize_along, resized_extents
+from .counted_resize import Resized, resize_along, resized_by_quotients, resized_extents
 from .interpolation import Interpolation, Taps, taps
 from .runtime_resize import cast_back, check_mode, resize_anywhere
 
@@ -22,8 +22,20 @@ def upsample(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
     if not ctx.has("scales") and ctx.runtime(1):
         return [_asymmetric_anywhere(ctx)]
-    scales = ctx.numbers("scales") if ctx.has("scales") else _floats(ctx, 1, "scales")
-    return [_asymmetric(ctx, x, scales)]
+    return [_by_quotients(ctx) or _asymmetric(ctx, x, ctx.numbers("scales") if ctx.has("scales") else _scales(ctx))]
+
+
+def _scales(ctx: NodeContext) -> tuple[float, ...]:
+    return _floats(ctx, 1, "scales")
+
+
+def _by_quotients(ctx: NodeContext) -> Value | None:
+    """By scales that are computed of extents; ``None`` for others."""
+    x, scales = ctx.input(0), ctx.optional(1)
+    if scales is None or not ctx.builder.numbers.depends(scales):
+        return None
+    resized = resized_by_quotients(ctx, x, range(len(x.shape)), scales)
+    return None if resized is None else _counted(ctx, x, _old_form(ctx.string("mode", "nearest")), resized)
 
 
 def _asymmetric(ctx: NodeContext, x: Value, scales: tuple[float, ...]) -> Value:
@@ -54,7 +66,7 @@ def resize(ctx: NodeContext) -> Sequence[Value]:
     if ctx.opset < 11 and ctx.runtime(1):
         return [_asymmetric_anywhere(ctx)]
     if ctx.opset < 11:
-        return [_asymmetric(ctx, x, _floats(ctx, 1, "scales"))]
+        return [_by_quotients(ctx) or _asymmetric(ctx, x, _scales(ctx))]
     how = Interpolation(
         ctx.string("mode", "nearest"), ctx.string("coordinate_transformation_mode", "half_pixel"),
         ctx.string("nearest_mode", "round_prefer_floor"), ctx.number("cubic_coeff_a", -0.75),
@@ -81,6 +93,10 @@ def resize(ctx: NodeContext) -> Sequence[Value]:
 def _resized_extents(ctx: NodeContext, x: Value, axes: tuple[int, ...]) -> Mapping[int, Resized]:
     """What dimensions are resized to where extents depend on a run."""
     given = None if ctx.optional(2) is None else ctx.known(ctx.input(2))
+    if ctx.optional(2) is not None and ctx.builder.numbers.depends(ctx.input(2)):
+        by_quotients = resized_by_quotients(ctx, x, axes, ctx.input(2))
+        if by_quotients is not None:
+            return by_quotients
     _check_fixed(ctx, 2, "scales")
     scales = None if given is None or not given.size else [float(entry) for entry in given.reshape(-1)]
     sizes = ctx.optional(3)

@@ -55,7 +55,7 @@ def grid_sample(ctx: NodeContext) -> Sequence[Value]:
     extents = _as_numbers(whole, x, known, backwards.dtype)
     points = _in_elements(whole, backwards, extents, align)
     if known:
-        points, border = _within(whole, points, extents, border, mode)
+        points, border = _within(whole, points, extents, border, mode, align)
         x = filled_beyond(whole, x, known)
     floating = x.dtype.is_float or mode == "nearest"
     values = _channels_last(whole, x if floating else whole.cast(x, DType.F32))
@@ -83,15 +83,31 @@ def _as_numbers(ctx: NodeContext, x: Value, known: Mapping[int, Value], dtype: D
     return ctx.emit("concat", *(ctx.reshape(count, (1,)) for count in counts), axis=0)
 
 
-def _within(ctx: NodeContext, points: Value, extents: Value, border: str, mode: str) -> tuple[Value, str]:
-    """Places among elements behind which there are zeros, by which the border is the same."""
+def _within(
+    ctx: NodeContext, points: Value, extents: Value, border: str, mode: str, align: bool
+) -> tuple[Value, str]:
+    """Places among elements behind which there are zeros, by which the border is the same. Places that are mirrored at
+    the outer borders of the elements are at most half an element outside, where their mirror images are those at the
+    edge."""
     if border == "zeros":
         return points, border
-    if border == "reflect" or mode == "cubic":
-        what = "a border that is no zeros around an image whose extents only a run knows"
+    if mode == "cubic":
+        what = "cubic with a border that is no zeros around an image whose extents only a run knows"
         raise ctx.unsupported(what, hint="fix the extents with --dim")
+    if border == "reflect":
+        points = _mirrored(ctx, points, extents, align)
     last = ctx.emit("sub", extents, ctx.scalar(1, extents))
     return ctx.emit("max", ctx.emit("min", points, last), ctx.scalar(0, points)), "zeros"
+
+
+def _mirrored(ctx: NodeContext, points: Value, extents: Value, align: bool) -> Value:
+    """Places within the centers of the first and the last element with ``align``, else within their outer borders: the
+    distance from the first, modulo there and back."""
+    first = ctx.scalar(0 if align else -0.5, points)
+    period = ctx.emit("mul", ctx.emit("sub", extents, ctx.scalar(int(align), points)), ctx.scalar(2, points))
+    period = ctx.emit("max", period, ctx.scalar(1, points))
+    there = ctx.emit("mod", ctx.emit("abs", ctx.emit("sub", points, first)), period, fmod=True)
+    return ctx.emit("add", ctx.emit("min", there, ctx.emit("sub", period, there)), first)
 
 
 def _in_elements(ctx: NodeContext, points: Value, extents: Value, align: bool) -> Value:

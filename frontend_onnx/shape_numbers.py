@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Numbers = tuple[Polynomial, ...]
+Quotients = tuple[tuple[Polynomial, Polynomial], ...]
 Attrs = Mapping[str, AttrValue]
 
 MAX_NUMBERS = 64
@@ -105,6 +106,27 @@ class ShapeNumbers:
         found = [ratio.whole for ratio in self.ratios(value) or ()]
         numbers = tuple(number for number in found if number is not None)
         return numbers if found and len(numbers) == len(found) else None
+
+    def quotients(self, value: Value | None) -> Quotients | None:
+        """Dividends and divisors, of which a list of floats has the quotients, rounded to their type; ``None`` where it
+        has others."""
+        known, made = self.ratios(value), None if value is None else self._made.get(value.name)
+        if known is not None:
+            return tuple((ratio.numerator, Polynomial.constant(ratio.denominator)) for ratio in known)
+        if made is None:
+            return None
+        op, operands, attrs = made
+        if op == "div":
+            a, b = (self.whole(operand) for operand in operands)
+            size = max(len(a or ()), len(b or ()))
+            if a is None or b is None or not {len(a), len(b)} <= {1, size}:
+                return None
+            return tuple((a[n % len(a)], b[n % len(b)]) for n in range(size))
+        parts = [self.quotients(operand) for operand in operands]
+        if op == "concat":
+            known_parts = [part for part in parts if part is not None]
+            return sum(known_parts, ()) if len(known_parts) == len(parts) else None
+        return parts[0] if op == "reshape" else None
 
     def depends(self, value: Value | None) -> bool:
         """Whether a constant is computed of numbers that depend on extents."""

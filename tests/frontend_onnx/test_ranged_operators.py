@@ -375,6 +375,7 @@ CASES: Mapping[str, Case] = {
         )
         for mode, border, align in (
             ("linear", "zeros", 0), ("linear", "border", 1), ("nearest", "border", 0), ("cubic", "zeros", 1),
+            ("linear", "reflection", 0), ("linear", "reflection", 1), ("nearest", "reflection", 0),
         )
     },
     "samples at points of images whose extents are known": Case(

@@ -219,16 +219,33 @@ def test_output_shape_beside_an_extent_is_refused() -> None:
         import_model(model(nodes, [value("x", [1, 4, "h", 4])], ["y"], weights), {"h": Range(1, 9)})
 
 
-def test_scales_that_are_quotients_of_extents_are_refused() -> None:
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_scales_that_are_quotients_of_extents(mode: str) -> None:
     """As operator set 9 makes them of sizes: at some extents, as at these bounds, they are 2."""
     nodes = [
         N("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 1, 1]),
         N("Shape", ["x"], ["sx"]), N("Shape", ["p"], ["sp"]), N("Cast", ["sx"], ["fx"], to=1),
-        N("Cast", ["sp"], ["fp"], to=1), N("Div", ["fx", "fp"], ["scales"]), N("Upsample", ["p", "scales"], ["y"]),
+        N("Cast", ["sp"], ["fp"], to=1), N("Div", ["fx", "fp"], ["scales"]),
+        N("Upsample", ["p", "scales"], ["u"], mode=mode), N("Add", ["u", "x"], ["y"]),
     ]  # fmt: skip
     made = model(nodes, [value("x", [1, 4, "h", "w"])], ["y"], {}, opset=9)
+    graph = import_model(made, {"h": Range(1, 8), "w": Range(1, 41)})
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    for rows, columns in ((1, 1), (2, 41), (3, 40), (5, 14), (8, 29)):
+        feeds = {"x": RNG.standard_normal((1, 4, rows, columns)).astype(np.float32)}
+        for pool in compiled._pools:
+            pool.fill(0xFF)
+        np.testing.assert_allclose(compiled.run(feeds)["y"], onnxruntime(made, feeds)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_scales_that_are_quotients_of_other_extents_are_refused() -> None:
+    nodes = [
+        N("Shape", ["x"], ["sx"]), N("Shape", ["z"], ["sz"]), N("Cast", ["sx"], ["fx"], to=1),
+        N("Cast", ["sz"], ["fz"], to=1), N("Div", ["fz", "fx"], ["scales"]), N("Upsample", ["x", "scales"], ["y"]),
+    ]  # fmt: skip
+    made = model(nodes, [value("x", [1, 4, "h", 4]), value("z", [1, 4, "w", 4])], ["y"], {}, opset=9)
     with pytest.raises(CcmlError, match="operator set 11"):
-        import_model(made, {"h": Range(1, 8), "w": Range(1, 4)})
+        import_model(made, {"h": Range(1, 8), "w": Range(1, 41)})
 
 
 def test_integers_have_the_zero_point_beyond_an_extent() -> None:
