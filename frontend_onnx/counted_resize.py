@@ -25,8 +25,8 @@ MAX_COMPARED = 1 << 16
 
 @dataclass(frozen=True)
 class Resized:
-    """What a dimension is resized to, and by which scale where that is not the ratio of both extents; that is in float32
-    where the model divides them (``quotient``)."""
+    """What a dimension is resized to, and by which scale where that is not the ratio of both extents, which is in
+    float32 where the model divides them (``quotient``)."""
 
     count: Polynomial
     scale: float | None

@@ -115,7 +115,7 @@ class ShapeNumbers:
             return tuple((ratio.numerator, Polynomial.constant(ratio.denominator)) for ratio in known)
         if made is None:
             return None
-        op, operands, attrs = made
+        op, operands, _ = made
         if op == "div":
             a, b = (self.whole(operand) for operand in operands)
             size = max(len(a or ()), len(b or ()))
