@@ -47,7 +47,9 @@ class Difference:
 
 
 def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
-    """Of two arrays with as many elements, element by element in row-major order; strings are equal or not."""
+    """Of two arrays, element by element in row-major order; infinite where one has more. Strings are equal or not."""
+    if found.size != reference.size:
+        return Difference(math.inf, math.inf, reference.size)
     if "U" in (found.dtype.kind, reference.dtype.kind) or reference.dtype.kind == "O":
         same = np.array_equal(found.astype(str).reshape(-1), reference.astype(str).reshape(-1))
         return Difference(0.0 if same else math.inf, 0.0 if same else math.inf, reference.size)

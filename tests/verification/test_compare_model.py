@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ccml
 import numpy as np
+import onnx
 import pytest
 from ccml.driver import compile_source, find_machine, read
 from ccml.emit_llvm.jit import host_machine
@@ -19,6 +20,7 @@ from ccml.verification.reference import Arrays, Reference, find_reference
 from onnx import TensorProto, helper
 
 from tests.cli.command_line import DIGITS, save_model
+from tests.frontend_onnx.graphs import model, value
 from tests.tools import needs
 
 
@@ -114,13 +116,41 @@ def test_a_pass_may_give_a_tensor_another_content(monkeypatch: pytest.MonkeyPatc
     assert lost.first_stage == "02-lose_factor"
 
 
-def test_faults_of_the_reference_evaluator_are_avoided(tmp_path: Path) -> None:
-    """Before opset 14, onnx.reference normalizes with statistics of the batch instead of the model's."""
-    names = ("x", "scale", "bias", "mean", "var")
-    node = helper.make_node("BatchNormalization", names, ["y"], "norm")
-    vectors = {name: np.full(3, value, np.float32) for name, value in zip(names[1:], (2, 1, 5, 4))}
-    path = save_model(tmp_path / "m.onnx", node, shape=(2, 3, 4), opset=13, **vectors)
-    assert verified(path).ok
+RNG = np.random.default_rng(0)
+FAULTS = {
+    "statistics of the batch instead of the model's, before opset 14": (
+        helper.make_node("BatchNormalization", ["x", "scale", "bias", "mean", "var"], ["y"]), (2, 3, 4), 13,
+        {name: np.full(3, number, np.float32) for name, number in zip(("scale", "bias", "mean", "var"), (2, 1, 5, 4))},
+    ),
+    "positions of opset 11 for those of 10": (
+        helper.make_node("Resize", ["x", "scales"], ["y"]), (1, 1, 4, 6), 10,
+        {"scales": np.array([1, 1, 1.5, 1.5], np.float32)},
+    ),
+    "lengths of sequences are not looked at": (
+        helper.make_node("GRU", ["x", "w", "r", "", "lengths"], ["y"], hidden_size=2), (4, 2, 3), 14,
+        {"w": RNG.standard_normal((1, 6, 3)).astype(np.float32), "r": RNG.standard_normal((1, 6, 2)).astype(np.float32),
+         "lengths": np.array([4, 2], np.int32)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_the_reference_evaluator_are_avoided(fault: str, tmp_path: Path) -> None:
+    node, shape, opset, constants = FAULTS[fault]
+    onnx.save(model([node], [value("x", shape)], ["y"], constants, opset), tmp_path / "m.onnx")
+    assert verified(tmp_path / "m.onnx").ok
+
+
+def test_what_lies_beyond_the_extents_of_a_sample_is_not_compared(tmp_path: Path) -> None:
+    """Positions of a resize are those of the bounds in the import, and of the sample in the code."""
+    nodes = [helper.make_node("Resize", ["x", "", "", "sizes"], ["y"])]
+    path, sizes = tmp_path / "m.onnx", {"sizes": np.array([1, 1, 9, 9])}
+    onnx.save(model(nodes, [value("x", (1, 1, "h", 6))], ["y"], sizes, opset=18), path)
+    options = ccml.ModelOptions(dims={"h": ccml.Range(2, 9)})
+    for rows, layers in ((9, True), (4, False)):
+        np.save(tmp_path / "x.npy", RNG.standard_normal((1, 1, rows, 6)).astype(np.float32))
+        found = ccml.verify(path, options, tmp_path / "x.npy", samples=1)
+        assert found.ok and bool(found.layers) == layers
 
 
 def test_a_model_that_the_reference_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
