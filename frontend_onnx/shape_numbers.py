@@ -407,6 +407,17 @@ def _gather(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs,
     return [known[0][place] for place in places if place is not None]
 
 
+def _scatter(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
+    """A shape in which some entries are others: what ``index_copy`` repeats its places to."""
+    found = list(known[0])
+    for place, entry in zip(known[1], known[2]):
+        if place.number is None or attrs["reduction"] != "none":
+            return None
+        if 0 <= place.number < len(found):
+            found[place.number] = entry
+    return found
+
+
 def _slice(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, loc: str) -> list[Polynomial] | None:
     starts, steps, sizes = (ints(attrs, name) for name in ("starts", "steps", "sizes"))
     return [known[0][starts[0] + n * steps[0]] for n in range(sizes[0])] if len(sizes) == 1 else None
@@ -485,7 +496,7 @@ def _clip(counts: Counts, known: Sequence[Sequence[Polynomial]], attrs: Attrs, l
 
 
 _RULES: Mapping[str, Rule] = {
-    "mod": _mod, "neg": _neg, "clip": _clip,
+    "mod": _mod, "neg": _neg, "clip": _clip, "scatter": _scatter,
     "concat": _concat, "gather": _gather, "slice": _slice, "reshape": _same, "cast": _same, "expand": _expand,
     "reduce": _reduce, "add": _paired(lambda counts, a, b, loc: a + b), "sub": _paired(lambda counts, a, b, loc: a - b),
     "mul": _paired(lambda counts, a, b, loc: _times(a, b)), "div": _paired(_divided),

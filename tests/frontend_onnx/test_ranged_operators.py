@@ -503,6 +503,13 @@ CASES: Mapping[str, Case] = {
         [(("n", "s"), normal)],
         {"zero": np.array(0), "one": np.array(1), "behind": np.array([1]), "ten": np.array(10), "flat": np.array([-1])},
     ),
+    "rows put at places, which are repeated to a shape with their number": Case(
+        [make("Shape", ["c"], ["t"]), make("Shape", ["b"], ["p"]), make("ScatterElements", ["t", "one", "p"], ["u"]),
+         make("Unsqueeze", ["b", "last"], ["v"]), make("Expand", ["v", "u"], ["w"]),
+         make("ScatterElements", ["c", "w", "a"], ["y"], axis=1)],
+        [((2, "n", 3), normal), (("n",), distinct(9)), ((2, 9, 3), normal)],
+        {"one": np.array([1]), "last": np.array([1])},
+    ),
     "one place of a dimension, which a run tells": Case(
         [make("Add", ["b", "one"], ["end"]), make("Slice", ["a", "b", "end", "one"], ["y"])],
         [X, ((1,), places("s"))], {"one": np.array([1])},
