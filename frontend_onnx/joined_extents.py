@@ -247,7 +247,8 @@ def _runs(one: Sequence[int], two: Sequence[int]) -> Iterator[tuple[list[int], l
 
 
 def _mean(site: Site, names: Names) -> Value | None:
-    """The mean of elements within extents: their sum by their number. ``None`` where it is over other dimensions."""
+    """The mean of elements within extents: their sum by their number, 0 of none, which ONNX leaves open and ONNX Runtime
+    has (and PyTorch, of a bag without embeddings). ``None`` where it is over other dimensions."""
     axes, x = ints(site.attrs, "axes"), site.operand(0)
     counts = [count for axis, count in site.extents(0).items() if axis in axes]
     if not counts:
@@ -260,6 +261,8 @@ def _mean(site: Site, names: Names) -> Value | None:
         total = site.emit("mul", total, count)
     attrs, stems = {**site.attrs, "kind": "sum"}, [f"{site.loc}.extent"]
     (added,) = site.builder.emit("reduce", [x], attrs, loc=site.loc, names=stems)
+    if site.least(total) < 1:
+        total = site.emit("max", total, site.constant(1, total.dtype))
     divisor = site.emit("cast", total, to=x.dtype)
     return site.builder.emit("div", [added, divisor], loc=site.loc, names=names)[0]
 

@@ -159,9 +159,10 @@ def test_parts_between_places_that_a_run_computes(step: int, dims: dict[str, Ran
     nodes = [
         helper.make_node("Slice", ["x", "from", "to", "axis", "step"], ["part"]),
         helper.make_node("Mul", ["part", "part"], ["y"]), helper.make_node("ReduceSum", ["part", "axis"], ["sum"]),
+        helper.make_node("ReduceMean", ["part", "axis"], ["mean"]),
     ]  # fmt: skip
     inputs = [value("x", ["m", "t"] if dims else [2, 6]), *(value(n, [1], TensorProto.INT64) for n in ("from", "to"))]
-    made = model(nodes, inputs, ["y", "sum"], {"axis": np.array([1]), "step": np.array([step])})
+    made = model(nodes, inputs, ["y", "sum", "mean"], {"axis": np.array([1]), "step": np.array([step])})
     compiled = JitModel(lower_graph(optimize(import_model(made, dims)), host_machine()))
     for shape in [(1, 1), (3, 4), (2, 6)] if dims else [(2, 6)]:
         x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
@@ -170,6 +171,8 @@ def test_parts_between_places_that_a_run_computes(step: int, dims: dict[str, Ran
             part = x[:, start : None if step < 0 and end < -shape[1] else end : step]
             np.testing.assert_array_equal(found["y"], part * part)
             np.testing.assert_allclose(found["sum"], part.sum(1, keepdims=True), rtol=1e-5, atol=1e-6)
+            mean = part.sum(1, keepdims=True) / max(part.shape[1], 1)
+            np.testing.assert_allclose(found["mean"], mean, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("dims", [{}, {"m": Range(1, 3), "t": Range(1, 6)}])
