@@ -265,13 +265,16 @@ def _roi_align(site: Site) -> Sequence[Extents]:
 
 
 def _matmul(site: Site) -> Sequence[Extents]:
-    """Along the dimension that is summed up both operands become 0: 0 times something may be NaN."""
+    """Along the dimension that is summed up both operands become 0: 0 times something may be NaN. An extent that a run
+    finds beside a static one is that: ONNX multiplies nothing else."""
     a, b, shape = site.operand(0), site.operand(1), site.types[0].shape
     if min(len(a.shape), len(b.shape)) < 2:
         raise site.refuse(0, "multiplies by a list with")
     columns, rows = len(a.shape) - 1, len(b.shape) - 2
     outer = _broadcast(site, (0, 1), shape[:-2], 2)
-    summed = site.same(columns, [site.extents(0).get(columns), site.extents(1).get(rows)])
+    sides = [site.extents(0).get(columns), site.extents(1).get(rows)]
+    full = None in sides and all(count is None or site.is_found(count) for count in sides)
+    summed = None if full else site.same(columns, sides)
     found = {len(shape) - 2: site.extents(0).get(columns - 1), len(shape) - 1: site.extents(1).get(rows + 1)}
     site.fixed(*range(2, len(site.operands)))
     if summed is not None:

@@ -247,8 +247,8 @@ def _runs(one: Sequence[int], two: Sequence[int]) -> Iterator[tuple[list[int], l
 
 
 def _mean(site: Site, names: Names) -> Value | None:
-    """The mean of elements within extents: their sum by their number, 0 of none, which ONNX leaves open and ONNX Runtime
-    has (and PyTorch, of a bag without embeddings). ``None`` where it is over other dimensions."""
+    """The mean of elements within extents: their sum by their number. Of none it is 0, which ONNX leaves open and ONNX
+    Runtime has (and PyTorch, of a bag without embeddings). ``None`` where it is over other dimensions."""
     axes, x = ints(site.attrs, "axes"), site.operand(0)
     counts = [count for axis, count in site.extents(0).items() if axis in axes]
     if not counts:

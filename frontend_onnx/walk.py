@@ -191,7 +191,8 @@ class Walker:
             back, names = self.mark(), dict(scope.names)
             made: Results | None = None
             try:
-                made = self._import(node, [self._doubtful(value, doubt, loc) for value in operands], loc, scope)
+                with self.builder.names.aside():
+                    made = self._import(node, [self._doubtful(value, doubt, loc) for value in operands], loc, scope)
             except CcmlError as problem:
                 doubt.settled = problem.kind is ErrorCode.INVALID_MODEL
             finally:

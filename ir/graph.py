@@ -11,6 +11,7 @@ node's, one anchor at most with the pointwise and view operators around it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -147,13 +148,24 @@ class NameSupply:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
+        self._suffix = ""
 
     @staticmethod
     def of(graph: Graph) -> NameSupply:
         return NameSupply([*(value.name for value in graph.values()), *graph.constants])
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Names of what is only tried have another form, so that the others do not depend on how far that goes."""
+        before, self._suffix = self._suffix, ".tried"
+        try:
+            yield
+        finally:
+            self._suffix = before
+
     def fresh(self, stem: str) -> str:
         """``stem`` itself where it is free, otherwise ``stem_1``, ``stem_2``, ..."""
+        stem += self._suffix
         name, count = stem, self._next.get(stem, 0)
         while name in self._taken:
             count += 1

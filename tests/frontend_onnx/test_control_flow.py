@@ -16,7 +16,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import select
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from tests.frontend_onnx.compiled import onnxruntime, reference
 from tests.frontend_onnx.flow_models import BOOL, CASES, I64, N, body, choice, looping, search
@@ -90,6 +90,9 @@ def test_branches_of_different_ranks_are_refused() -> None:
     assert "make y f32[2] or f32[2,3]" in error.reason and error.hint is not None and "--dim" in error.hint
 
 
+OPSETS = [helper.make_opsetid("", 21)]
+
+
 def _one_apart(*more: onnx.NodeProto, output: str = "y") -> onnx.ModelProto:
     """Branches make y[2,1,3] or y[2,3]; then other nodes."""
     apart = [N("Unsqueeze", ["x", "axes"], ["t"])]
@@ -127,6 +130,23 @@ def test_what_reads_it_settles_a_dimension_of_1(caplog: pytest.LogCaptureFixture
     graph = checked_import(_one_apart(N("Abs", ["y"], ["a"]), N("Add", ["a", "w"], ["s"]), indices, taken, output="z"))
     assert graph.outputs[0].shape == (2, 3) and "it is taken as [2, 3]" in caplog.text
     assert graph.outputs[0].name == "z"
+
+
+def test_names_do_not_tell_which_ranks_were_tried() -> None:
+    """The imports of a model with ranges are compared by names, and a try may go further in one of them."""
+    shrunk = helper.make_function("own", "Shrunk", ["a"], ["t"], [N("Shrink", ["a"], ["t"], lambd=0.5)], OPSETS)
+    more = [
+        N("Shrunk", ["y"], ["s"], domain="own"), N("Cast", ["w"], ["i"], to=I64),
+        N("GatherElements", ["s", "i"], ["g"]), N("Shrunk", ["g"], ["z"], domain="own"),
+    ]  # fmt: skip
+    names = []
+    for infos in ([value("y", (2, 3))], []):
+        proto = _one_apart(*more, output="z")
+        proto.functions.append(shrunk)
+        proto.opset_import.append(helper.make_opsetid("own", 1))
+        proto.graph.value_info.extend(infos)
+        names.append([each.name for node in checked_import(proto).nodes for each in (*node.operands, *node.outputs)])
+    assert names[0] == names[1]
 
 
 def test_branches_of_different_types_are_invalid() -> None:

@@ -503,6 +503,11 @@ CASES: Mapping[str, Case] = {
         [(("n", "s"), normal)],
         {"zero": np.array(0), "one": np.array(1), "behind": np.array([1]), "ten": np.array(10), "flat": np.array([-1])},
     ),
+    "columns that a run selects, all of which a product needs": Case(
+        [make("Compress", ["a", "b"], ["x"], axis=1), make("MatMul", ["x", "w"], ["y"])],
+        [(("n", 6), normal), ((6,), lambda rng, shape, n: np.ones(shape, bool))],
+        {"w": np.random.default_rng(1).standard_normal((6, 2)).astype(np.float32)},
+    ),
     "rows put at places, which are repeated to a shape with their number": Case(
         [make("Shape", ["c"], ["t"]), make("Shape", ["b"], ["p"]), make("ScatterElements", ["t", "one", "p"], ["u"]),
          make("Unsqueeze", ["b", "last"], ["v"]), make("Expand", ["v", "u"], ["w"]),
