@@ -26,6 +26,7 @@ from . import (
     normalization,
     plain,
     plain_depthwise,
+    pointwise,
     pool,
     row_sums,
     winograd,
@@ -34,9 +35,8 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_map, depthwise_windows, plain, plain_depthwise,
-    pool, helium, helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows, row_sums,
-    winograd, halfword_gemm, interpolation, nibbles, normalization,
-    matrix_tiles,
+    pointwise, pool, helium, helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows,
+    row_sums, winograd, halfword_gemm, interpolation, matrix_tiles, nibbles, normalization,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

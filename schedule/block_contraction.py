@@ -33,7 +33,7 @@ from .contraction_results import Position, Results
 from .cycles import predicted_cycles
 from .kernel import KernelContext
 from .nibble_weights import PIXEL_SLICE_BYTES, SLICE_BYTES, are_nibbles, slices_of
-from .requantization import LIMIT, requantization_of
+from .requantization import LIMIT, Requantization, requantization_of
 from .window import Window
 
 
@@ -103,16 +103,10 @@ class Contraction(Results):
         return [slice(group * self.channels, (group + 1) * self.channels) for group in range(self.groups)]
 
     def settle(self) -> None:
-        """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
-        huge) get that result as their bias, in steps of 1/1024, which have a factor for every shift."""
-        rq = self.requantization
-        if rq is None:
-            return
-        lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in self.operands.bounds)
-        constant = lowest == highest
-        self.columns = np.where(constant[:, None], 0, self.columns)
-        self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
-        self.requantization = replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
+        """Has results that are always the same as biases (:func:`settled`)."""
+        if self.requantization is not None:
+            operands, self.requantization = settled(self.operands, self.requantization)
+            self.columns, self.bias = operands.weights, operands.bias
 
     @property
     def operands(self) -> Columns:
@@ -123,6 +117,16 @@ class Contraction(Results):
         out = np.zeros((len(self.columns), -(-self.depth // unit) * unit), np.int8)
         out[:, : self.depth] = self.columns
         return out
+
+
+def settled(operands: Columns, rq: Requantization) -> tuple[Columns, Requantization]:
+    """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
+    huge) get that result as their bias, in steps of 1/1024, which have a factor for every shift."""
+    lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in operands.bounds)
+    constant = lowest == highest
+    weights = np.where(constant[:, None], 0, operands.weights)
+    bias = np.where(constant, 1024 * (lowest - rq.zero_point), operands.bias)
+    return Columns(weights, bias), replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
 
 
 def number_of_groups(anchor: Node) -> int:

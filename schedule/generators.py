@@ -20,6 +20,7 @@ from .depthwise import is_depthwise, lower_depthwise
 from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction, lower_dsp_transposed
 from .dsp.depthwise import is_dsp_depthwise, lower_dsp_depthwise
 from .dsp.halfwords import is_halfword_contraction, lower_halfword_contraction
+from .dsp.pointwise import is_dsp_pointwise, lower_dsp_pointwise
 from .dsp.product import lower_dsp_product
 from .dsp.winograd import is_dsp_winograd, lower_dsp_winograd
 from .few_channels import is_few_channels, lower_few_channels
@@ -206,6 +207,7 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     _of_blocks("helium taps", _anchors("conv"), is_helium_taps, lower_helium_taps, "helium_depthwise_taps"),
     _of_blocks("dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, "gemm_3x2_i8"),
+    _of_blocks("dsp pointwise", _anchors("conv", "matmul"), is_dsp_pointwise, lower_dsp_pointwise, "pointwise_4"),
     _of_blocks(
         "dsp halfwords", _anchors("conv", "matmul"), is_halfword_contraction, lower_halfword_contraction, "gemm_3x2_i32"
     ),

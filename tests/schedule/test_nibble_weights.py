@@ -54,6 +54,7 @@ WINDOWS = {
     "depthwise, multiplier 2": integer_conv_graph(
         (1, 4, 5, 16), (32, 3, 3, 1), pad=SAME, group=16, outliers=[3], rounded=True
     ),
+    "groups of few channels": integer_conv_graph((1, 4, 9, 32), (32, 1, 1, 8), group=4, outliers=[3], rounded=True),
 }
 GROUPS = integer_conv_graph((1, 5, 8, 32), (16, 3, 3, 16), pad=SAME, group=2, outliers=[9])
 ALL = GRAPHS | DEPTHWISE
