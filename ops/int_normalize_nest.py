@@ -107,8 +107,13 @@ class _Scaling:
 
 
 def _mean(total: Expr, count: int, multiplier: Expr, dtype: DType, lets: Lets) -> Expr:
-    """``multiplier`` times the mean: the whole part, and the fraction's product without its last bits."""
+    """``multiplier`` times the mean: the whole part, and the fraction's product without its last bits; of a power of
+    two that the fraction has bits for, both at once."""
     total = convert(total, DType.U32)
+    power = count.bit_length() - 1
+    if count == 1 << power and power <= mean_bits(count):
+        product = convert(total, DType.U64) * convert(convert(multiplier, DType.U32), DType.U64)
+        return convert(product >> power, dtype)
     whole = lets.bind("whole", total / count)
     rest = total - whole * count
     bits = mean_bits(count)

@@ -49,9 +49,10 @@ def test_within_one_step(op: str, count: int, scale: float, epsilon: float) -> N
 
 
 @OPERATORS
-def test_16_bits(op: str) -> None:
+@pytest.mark.parametrize("count", [100, 128])
+def test_16_bits(op: str, count: int) -> None:
     q = Qdq()
-    y = q.op(op, q.input((4, 100), 0.0007, 0, DType.I16), axes=(1,), epsilon=1e-5)
+    y = q.op(op, q.input((4, count), 0.0007, 0, DType.I16), axes=(1,), epsilon=1e-5)
     assert_within_one_step(q.graph(q.quantize(y, 0.001, 0, DType.I16)), ["int_normalize"], 0.02)
 
 
