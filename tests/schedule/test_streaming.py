@@ -159,6 +159,13 @@ def test_a_layer_that_needs_all_of_its_operand_ends_a_stream() -> None:
     assert stream(program.calls, kernels, program.buffers, ()) is None
 
 
+def test_streams_that_are_not_sound_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often they are among those that would take less memory."""
+    monkeypatch.setattr(Stream, "sound", property(lambda self: False))
+    graph = LARGE["separable"]
+    assert len(lower_graph(graph, M4, RAM).calls) == len(graph.nodes)
+
+
 @pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
 @pytest.mark.parametrize("name", LARGE)
 def test_less_memory(name: str, machine: Machine) -> None:
