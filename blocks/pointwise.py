@@ -11,6 +11,7 @@ requantization (by the rounded upper word).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -96,14 +97,21 @@ def _grouped_cycles(group: float, each: float) -> Cycles:
 _PIXELS = ("channels", "results", "step_x", "step_y", "zero_point")
 
 
+def _row(
+    name: str, scalars: tuple[str, ...], meaning: Callable[..., Kernel], samples: tuple[tuple[int, ...], ...],
+    cycles: Cycles,
+) -> BlockInstruction:  # fmt: skip
+    return BlockInstruction(name, scalars, meaning, DSP_FPU, samples, cycles, in_parts=True, rows_together=True)
+
+
 def _single_row(words: int, samples: tuple[tuple[int, ...], ...], cycles: Cycles) -> BlockInstruction:
     meaning, scalars = partial(_single, words), ("pixels", *_PIXELS)
-    return BlockInstruction(f"pointwise_{4 * words}", scalars, meaning, DSP_FPU, samples, cycles, in_parts=True)
+    return _row(f"pointwise_{WORD * words}", scalars, meaning, samples, cycles)
 
 
 def _grouped_row(most: int, samples: tuple[tuple[int, ...], ...], cycles: Cycles) -> BlockInstruction:
     meaning, scalars = partial(_grouped, -(-most // WORD)), ("pixels", "groups", *_PIXELS)
-    return BlockInstruction(f"grouped_pointwise_{most}", scalars, meaning, DSP_FPU, samples, cycles, in_parts=True)
+    return _row(f"grouped_pointwise_{most}", scalars, meaning, samples, cycles)
 
 
 ROWS: tuple[BlockInstruction, ...] = (

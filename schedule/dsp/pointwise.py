@@ -110,7 +110,9 @@ class _Pointwise:
     def _row(self, lead: Sequence[Expr]) -> Block:
         """The pixels of the last dimension, some at a time."""
         pixels, most = self.work.shape[-1], self._most_at_once
-        each = next((n for n in range(most, most // 2, -1) if pixels % n == 0), most)
+        whole = self.work.node.output.shape[-2] if self.work.ctx.cpu.in_rows else pixels
+        least = 0 if whole < pixels else most // 2
+        each = next((n for n in range(min(most, whole), least, -1) if whole % n == 0), most)
         run, rest = Var(self.work.names.fresh("run")), pixels % each
         block = loop(run, pixels // each, *self._invoke((*lead, run * each), each))
         return (*block, *self._invoke((*lead, as_expr(pixels - rest)), rest)) if rest else block

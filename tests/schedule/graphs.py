@@ -77,7 +77,7 @@ def integer_conv_graph(
     if ties:
         arrays["scale"] = np.full(channels, 2.0**-9, np.float32)
     if rounded:
-        arrays["scale"] = _with_multipliers(arrays["scale"], lo)
+        arrays["scale"] = with_multipliers(arrays["scale"], lo)
     for array in arrays.values():
         array.flags.writeable = False
     given = Value("x", TensorType(dtype, tuple(x)))
@@ -130,7 +130,7 @@ def sum_of_two_graph(shape: Sequence[int]) -> Graph:
     return Graph("model", (x, r), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {})
 
 
-def _with_multipliers(scales: np.ndarray, lo: int) -> np.ndarray:
+def with_multipliers(scales: np.ndarray, lo: int = -128) -> np.ndarray:
     """The next scales with a multiplier that leaves nothing to shift, for sums of up to 20 bits."""
     bounds = [(-(2**19), 2**19)] * scales.size
     while not np.all(found := have_multipliers(scales, bounds, -7, lo, 127, 0, 0)):

@@ -10,10 +10,12 @@ import pytest
 from ccml.emit_llvm.jit import host_machine
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import lower_graph
+from ccml.program.goal import Goal, Optimize
 from ccml.targets import Machine, select
 
 from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_process, signed
-from tests.schedule.graphs import integer_conv_graph
+from tests.schedule.chains import Layer, chain
+from tests.schedule.graphs import integer_conv_graph, with_multipliers
 
 M4, HOST = select("cortex-m4"), host_machine()
 WITH_BLOCKS = replace(HOST, cpu=replace(HOST.cpu, extensions=M4.cpu.extensions))
@@ -46,6 +48,17 @@ def test_results_take_the_place_of_groups() -> None:
     """But for a part of them."""
     x = integer_conv_graph((1, 16, 16, 32), (32, 1, 1, 8), group=4, rounded=True)
     assert lower_graph(x, M4).plan.pools[0].ram < 1.1 * 16 * 16 * 32
+
+
+def test_layers_go_row_by_row() -> None:
+    """Where memory is scarce: of the tensor between two, a few rows are enough."""
+    graph = chain((1, 30, 30, 6), [Layer(12, 1), Layer(0, stride=2)])
+    scale = with_multipliers(graph.constants["s0"])
+    scale.flags.writeable = False
+    graph = replace(graph, constants={**graph.constants, "s0": scale})
+    program = lower_graph(graph, M4, Goal(Optimize.RAM))
+    assert [call.generator for call in program.calls] == ["dsp pointwise, dsp depthwise"]
+    assert program.plan.ram < 1.3 * graph.inputs[0].type.nbytes
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from tests.schedule.test_staged import with_blocks
 from tests.tools import needs
 
 M4, M55 = select("cortex-m4"), select("cortex-m55")
+IN_ROWS = replace(M4, cpu=replace(M4.cpu, in_rows=True))
 RAM = Goal(Optimize.RAM)
 APART = Goal(Optimize.SPEED)
 """Kernels without scalars, which can be streamed."""
@@ -83,7 +84,7 @@ def test_random_chains() -> None:
     count = 0
     for seed in range(12):
         graph = random_chain(seed)
-        program = lower_graph(graph, M4, APART)
+        program = lower_graph(graph, IN_ROWS, APART)
         found = streamed(program)
         if found is not None:
             count += 1
