@@ -33,6 +33,14 @@ def _row(columns: Number, step: Number) -> Kernel:
     return Kernel("channel_row", (x, y), loop(i, columns, store(y[i], signed(x, i * step))))
 
 
+def _rows(rows: Number, columns: Number, step: Number, apart: Number, row: Number) -> Kernel:
+    """``rows`` of bytes that are ``step`` apart as words: rows are ``apart`` bytes apart, and ``row`` words."""
+    x = param("x", DType.I8, (rows - 1) * apart + (columns - 1) * step + 1, Access.READ)
+    y, r, i = param("y", DType.I32, (rows - 1) * row + columns, Access.WRITE), Var("r"), Var("i")
+    body = store(y[r * row + i], signed(x, r * apart + i * step))
+    return Kernel("channel_rows", (x, y), loop(r, rows, *loop(i, columns, body)))
+
+
 def _fill(columns: Number, value: Number) -> Kernel:
     """The same word throughout."""
     y, i = param("y", DType.I32, columns, Access.WRITE), Var("i")
@@ -58,10 +66,18 @@ def _depthwise(rows: Number, outputs: Number, stride: Number, row: Number) -> Ke
     return Kernel("depthwise3x3", (b, w, x, y), loop(r, rows, *loop(column, outputs, *taps)))
 
 
+def _rows_cycles(call: float, row: float, each: float) -> Callable[..., float]:
+    return lambda rows, columns, *_: call + rows * (row + each * columns)
+
+
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "channel_row", ("columns", "step"), _row, THUMB, ((3, 5),),
         cycles=Cycles(linear(52, 4.75), linear(47, 5)),
+    ),
+    BlockInstruction(
+        "channel_rows", ("rows", "columns", "step", "apart", "row"), _rows, THUMB, ((1, 3, 5, 0, 3), (2, 5, 3, 16, 7)),
+        cycles=Cycles(_rows_cycles(40, 32, 4.75), _rows_cycles(45, 32, 5.25)), in_parts=True, rows_together=True,
     ),
     BlockInstruction("channel_fill", ("columns", "value"), _fill, THUMB, ((6, 9),)),
     BlockInstruction(

@@ -14,10 +14,12 @@ No halo is needed: what lies beyond a border is the same for all channels. Bands
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ...blocks.plain_depthwise import KERNEL, channel_words
-from ...ir.loops import Block, Expr, If, Invoke, Pointer, Stmt, Var, as_expr
+from ...ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..block_depthwise import DepthwiseLayer
@@ -81,17 +83,20 @@ class _PlainDepthwise:
         names = self.ctx.names
         o, band = Var(names.fresh("o")), Var(names.fresh("band"))
         full, rest = self.rows // self.band, self.rows % self.band
-        block = loop(band, full, *self._channels(o, band * self.band, self.band))
+        block = loop(band, full, *self._channels(o, band * self.band, (0, (full - 1) * self.band), self.band))
         if rest:
-            block = (*block, *self._channels(o, as_expr(full * self.band), rest))
+            begin = full * self.band
+            block = (*block, *self._channels(o, as_expr(begin), (begin, begin), rest))
         return (*self.weights.prepare(as_expr(0)), *loop(o, self.layer.batch, *block))
 
-    def _channels(self, o: Expr, first: Expr, rows: int) -> Block:
-        """``rows`` of outputs from ``first`` on, channel by channel."""
-        c, r = Var(self.ctx.names.fresh("c")), Var(self.ctx.names.fresh("r"))
+    def _channels(self, o: Expr, first: Expr, firsts: tuple[int, int], rows: int) -> Block:
+        """``rows`` of outputs from ``first`` on, which is one of ``firsts``, channel by channel."""
+        c = Var(self.ctx.names.fresh("c"))
         staged_rows = (rows - 1) * self.stride + KERNEL
-        staged, complete = self._stage(o, first, r, c)
-        words = staged_rows * self.row
+        always = [row for row in range(staged_rows) if all(self._is_inside(each, row) for each in firsts)]
+        words, complete = staged_rows * self.row, self.layer.inner == self.row and len(always) == staged_rows
+        others = sorted({*range(staged_rows)} - {*always}) if firsts[0] < firsts[1] else []
+        staged = self._stage(o, first, c, always, others)
         fill = () if complete else (Invoke("channel_fill", (start(self.staged),), (words, self.layer.zero)),)
         weights = (Pointer(self.bias, (c,)), Pointer(self.weights.buffer, (c, as_expr(0))))
         pointers = (*weights, start(self.staged), start(self.acc))
@@ -101,13 +106,35 @@ class _PlainDepthwise:
             return self.layer.place(o, first + slot // self.columns, slot % self.columns)
 
         finish = self.finish.pixels(self.acc, c, 1, PixelRun(position, rows * self.columns))
-        return (*fill, *loop(c, self.layer.channels, *loop(r, staged_rows, staged), multiply, *finish))
+        return (*fill, *loop(c, self.layer.channels, *staged, multiply, *finish))
 
-    def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> tuple[Stmt, bool]:
-        """Row ``r`` of the words, where that is a row of the input; and whether all words of all rows are."""
+    def _is_inside(self, first: int, number: int) -> bool:
+        """Whether row ``number`` of those under some rows of outputs, from ``first`` on, is one of the input."""
+        return 0 <= first * self.stride + number - self.layer.pad[0] < self.layer.extent[0]
+
+    def _stage(self, o: Expr, first: Expr, c: Expr, always: list[int], others: list[int]) -> Block:
+        """The words of the input's rows: those with numbers that are ``always`` inside at once, where they need not
+        come one by one, and of ``others`` those that are."""
+        ctx, r = self.ctx, Var(self.ctx.names.fresh("r"))
+        if ctx.cpu.in_rows or ctx.by_rows:
+            out = loop(r, len(always), *self._copy(o, first, r + always[0], 1, c)) if always else ()
+        else:
+            out = self._copy(o, first, as_expr(always[0]), len(always), c) if always else ()
+        numbers: list[Expr] = [as_expr(number) for number in others]
+        if len(others) == 2:
+            numbers = [r * (others[1] - others[0]) + others[0]]
+        for number in numbers:
+            inside = self.window.inside(0, first * self.stride + number - self.layer.pad[0], 1)
+            copy = self._copy(o, first, number, 1, c)
+            out += loop(r, len(others) // len(numbers), *(copy if inside is None else (If(inside, copy),)))
+        return out
+
+    def _copy(self, o: Expr, first: Expr, number: Expr, rows: int, c: Expr) -> Block:
+        """``rows`` rows from ``number`` on."""
         layer = self.layer
-        row = first * self.stride + r - layer.pad[0]
-        x, y = layer.pointer(layer.x, layer.place(o, row, 0), c), Pointer(self.staged, (r, as_expr(layer.pad[1])))
-        copy = Invoke("channel_row", (x, y), (layer.inner, layer.channels))
-        inside = self.window.inside(0, row, 1)
-        return (copy, layer.inner == self.row) if inside is None else (If(inside, (copy,)), False)
+        row = first * self.stride + number - layer.pad[0]
+        x, y = layer.pointer(layer.x, layer.place(o, row, 0), c), Pointer(self.staged, (number, as_expr(layer.pad[1])))
+        if rows == 1:
+            return (Invoke("channel_row", (x, y), (layer.inner, layer.channels)),)
+        apart = prod(layer.x.buffer.shape[2:])
+        return (Invoke("channel_rows", (x, y), (rows, layer.inner, layer.channels, apart, self.row)),)

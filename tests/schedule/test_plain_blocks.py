@@ -101,6 +101,13 @@ def channel_row(columns: int, step: int) -> Case:
     return Case("channel_row", (columns, step), {"x": x}, {"y": x[::step].astype(np.int32)})
 
 
+def channel_rows(rows: int, columns: int, step: int, apart: int = 0, row: int = 0) -> Case:
+    x, y = signed((rows - 1) * apart + (columns - 1) * step + 1), np.zeros(((rows - 1) * row + columns), np.int32)
+    for r in range(rows):
+        y[r * row :][:columns] = x[r * apart :][: (columns - 1) * step + 1 : step]
+    return Case("channel_rows", (rows, columns, step, apart, row), {"x": x}, {"y": y})
+
+
 def depthwise(rows: int, outputs: int, stride: int, row: int) -> Case:
     w, b = signed(9), words(1)
     x = signed(((rows - 1) * stride + 2) * row + (outputs - 1) * stride + 3).astype(np.int32)
@@ -123,6 +130,7 @@ CASES = (
     requantize_halfword(9, 4, 4, 9, -128, 1), requantize_halfword(5, 1, 4, 7, 127, 8),
     requantize_halfword(1, 11, 12, 3, 3, 4), requantize_halfword(40, 1, 1, 1, -20, 6),
     channel_row(1, 1), channel_row(4, 3), channel_row(7, 8), channel_row(9, 64),
+    channel_rows(3, 7, 8, 60, 9), channel_rows(2, 9, 64, 600, 9), channel_rows(4, 2, 5, 11, 4),
     *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
 )  # fmt: skip
 TRIED = {"spread", "pack", "gemm_1x4_pairs", "gemm_2x4_pairs", "gemm_4x1_words", "depthwise3x3"}
