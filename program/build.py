@@ -94,7 +94,7 @@ def lower_graph(
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
         machine = replace(machine, cpu=replace(machine.cpu, ample_ram=False))
     if goal.optimize is Optimize.SPEED and not goal.scarce_ram:
-        machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
+        machine = replace(machine, cpu=replace(machine.cpu, spends_memory=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
     if goal.scarce_ram or graph.extents or any(node.op == FETCH for node in graph.nodes):

@@ -134,7 +134,7 @@ def _type(value: Value) -> str:
 
 def _rules(cpu: Cpu) -> tuple[bool, ...]:
     """What options of a compilation change about a CPU."""
-    return cpu.ample_ram, cpu.exact_floats, cpu.large_weights, cpu.compact
+    return cpu.ample_ram, cpu.exact_floats, cpu.spends_memory, cpu.compact
 
 
 def _attributes(node: Node) -> str:

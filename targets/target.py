@@ -161,7 +161,8 @@ class Cpu:
     otherwise.
     ``panel``: weights of products are stored in panels of so many columns, for all CPUs of an ABI, whatever the blocks
     in which a kernel reads them; 0: as it reads them.
-    ``large_weights``: constants may take several times their memory where that makes code faster.
+    ``spends_memory``: constants may take several times their memory, and rows that are computed together more RAM,
+    where that makes code faster.
     ``bytes_as``: the instructions for bytes take such activations, signed or unsigned, so tensors should become them.
     ``lookups_apart``: bytes that tables give for results in vectors are looked up in loops of their own.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
@@ -195,7 +196,7 @@ class Cpu:
     ample_ram: bool = False
     exact_floats: bool = False
     panel: int = 0
-    large_weights: bool = False
+    spends_memory: bool = False
     bytes_as: ElementKind | None = None
     extensions: frozenset[str] = frozenset()
     compact: bool = False

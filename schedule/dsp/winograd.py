@@ -57,7 +57,7 @@ PATCH_BYTES = 1 << 14
 def is_dsp_winograd(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` of int8 with 3x3 constant taps and steps of one, where weights may take more
     memory, channels and columns fill the block, and results are requantized."""
-    if not ctx.cpu.large_weights or not is_byte_contraction(ctx):
+    if not ctx.cpu.spends_memory or not is_byte_contraction(ctx):
         return False
     node, weights = ctx.contraction
     if node.op != "conv" or weights is None or weights.shape[1:-1] != (TAPS, TAPS):

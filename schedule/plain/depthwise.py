@@ -36,6 +36,8 @@ STAGED_BYTES = 1536
 BAND = 5
 """Rows of outputs in a band at most: the result may overwrite its operand that far behind, and streams hold as many.
 Two rows of each band are staged again for the next."""
+LARGE_BAND = 13
+"""The same where memory may be spent."""
 
 
 def is_plain_depthwise(ctx: KernelContext) -> bool:
@@ -74,7 +76,7 @@ class _PlainDepthwise:
         output allow."""
         if not self.layer.y.dense:
             return 1
-        most = min(self.rows, BAND)
+        most = min(self.rows, LARGE_BAND if self.ctx.cpu.spends_memory else BAND)
         fits = [n for n in range(1, most + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= STAGED_BYTES]
         bands = -(-self.rows // max(fits, default=1))
         return -(-self.rows // bands)

@@ -110,7 +110,7 @@ by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
 def fast(machine: Machine) -> Machine:
     """As ``--optimize speed`` takes it."""
-    return replace(machine, cpu=replace(machine.cpu, large_weights=True))
+    return replace(machine, cpu=replace(machine.cpu, spends_memory=True))
 
 
 @pytest.fixture

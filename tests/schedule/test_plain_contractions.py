@@ -10,8 +10,11 @@ from ccml.emit_llvm.elf import defined_symbols, undefined_symbols
 from ccml.emit_llvm.expressions import SCALE_HELPER
 from ccml.emit_llvm.objects import emit_objects
 from ccml.ir.graph import Graph
+from ccml.ir.loops import Invoke
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.program import Storage
 from ccml.program.build import lower_graph
+from ccml.program.goal import Goal, Optimize
 from ccml.targets import Machine, select
 from ccml.targets.target import Registers
 
@@ -101,3 +104,13 @@ def test_a_fully_connected_layer_takes_little_memory() -> None:
     program = lower_graph(integer_conv_graph((1, 1, 1, 1000), (1000, 1, 1, 1000)), M0)
     scratch = [b.nbytes for b in program.buffers.values() if b.storage is Storage.ARENA]
     assert sum(scratch) < 2000
+
+
+def test_more_rows_at_once_where_memory_may_be_spent() -> None:
+    def rows(goal: Goal) -> set[int]:
+        kernels = lower_graph(depthwise((1, 20, 6, 4), pad=SAME), M3, goal).kernels
+        invoked = [stmt for kernel in kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)]
+        return {stmt.numbers[0] for stmt in invoked if stmt.block == "depthwise3x3"}
+
+    assert rows(Goal()) == {5}
+    assert rows(Goal(Optimize.SPEED)) == {10}
