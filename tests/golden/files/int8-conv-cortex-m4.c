@@ -82,18 +82,17 @@ static CCML_APART void model_conv_1(const int8_t * restrict border, const int8_t
 
 /* conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
    conv_12 + relu_13 */
-static CCML_APART void model_conv_2(const int8_t *x, const int32_t * restrict w, int32_t * restrict pixels, int8_t *y)
+static CCML_APART void model_conv_2(const int32_t * restrict w, const int8_t * restrict x, int8_t * restrict y)
 {
-  for (ptrdiff_t tile = 0; tile < 9; ++tile)
+  for (ptrdiff_t run = 0; run < 2; ++run)
   {
-    ccml_im2col_x4(&x[tile * 4 * 8], &pixels[0], 2, 8);
-    ccml_gemm_packed_2x4_fixed12(&w[0], &pixels[0], &y[tile * 4 * 8], &y[tile * 4 * 8 + 8], &y[tile * 4 * 8 + 16], &y[tile * 4 * 8 + 24], 2, 8, -128);
+    ccml_pointwise_8(&w[0], &x[run * 18 * 8], &y[run * 18 * 8], 18, 8, 8, 8, 8, -128);
   }
 }
 
 /* reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
    reduce_16 */
-static CCML_APART void model_reduce_0(const int8_t *x, int8_t *y)
+static CCML_APART void model_reduce_0(const int8_t * restrict x, int8_t * restrict y)
 {
   for (ptrdiff_t i3 = 0; i3 < 8; ++i3)
   {
@@ -137,9 +136,9 @@ int model_run(void *arena, const int8_t *x, int8_t *quantize_3)
   model_conv_1(model_w_1, (int8_t *)(void *)memory, model_w_2, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
   /* layer 3: conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
      conv_12 + relu_13 */
-  model_conv_2((int8_t *)(void *)memory, model_w_3, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
+  model_conv_2(model_w_3, (int8_t *)(void *)memory, (int8_t *)(void *)(memory + 288));
   /* layer 4: reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
      reduce_16 */
-  model_reduce_0((int8_t *)(void *)memory, quantize_3);
+  model_reduce_0((int8_t *)(void *)(memory + 288), quantize_3);
   return MODEL_OK;
 }
