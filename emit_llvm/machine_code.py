@@ -1465,38 +1465,6 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "12ee904aa44598d1bde8f08f"
         ),
     },
-    "normalize_row": {
-        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f099f91e8700006f01f0607f0030937f0030800eb080a49ec10aa6ed018f0040f33d190f901c010f904bbb2e8"
-            "80070bfb045b0cfb045c4bfa06fb4cfa06fc5bfb078b5cfb09ac10f9021c10f901ecb2e8800701fb04510efb045e41fa"
-            "06f14efa06fe51fb07815efb09aec1ea2b4bceea2c4c2bf3070b2cf3070c3ffa8bfb3ffa8cfc4bea0c2b43f804bb90f9"
-            "01c010f904bbb2e880070bfb045b0cfb045c4bfa06fb4cfa06fc5bfb078b5cfb09ac10f9021c10f901ecb2e8800701fb"
-            "04510efb045e41fa06f14efa06fe51fb07815efb09aec1ea2b4bceea2c4c2bf3070b2cf3070c3ffa8bfb3ffa8cfc4bea"
-            "0c2b43f804bb10ee107ab84293d110ee909ab9f1000f10d010f9011bf2e8027801fb045141fa06f151fb078121f30741"
-            "03f8011bb9f10109eed1bde8f08f00bf"
-        ),
-    },
-    "helium_normalize_row": {
-        ("thumbv8.1m.main",): (
-            "f0b52ded088b91e870000d9faaee104b06f01f06c6f100064fead70e4ef029c0b0ec880eb0ee402fb2ec047fb0ee405f"
-            "2bee453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f"
-            "90eec51f33ee010ea3ec880e0ff029c017f007072bd017f001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee"
-            "453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f90ee"
-            "c51f33ee010e71fe4d0f83ed800ebdec088bf0bd"
-        ),
-    },
-    "helium_normalize_rows": {
-        ("thumbv8.1m.main",): (
-            "2de9f0472ded108b91e8f003ddf860a0aaee104b06f01f06acee107b09f01f0900eb0a01c6f1000603eb0a04c9f10009"
-            "4feada0e4ef047c0b0ec880eb0ee402fb2ec047fb0ee405f2bee453eb1ec88ee2bee455eb2ec049f39ee663eb0ee4e0f"
-            "39ee665eb0ee4eff23ee072e2dee481e25ee094e2dee48fe39ee691e21ee070eb2ec047f39ee69fe2fee09eeb2ec049f"
-            "22ef462820ef460824ef48482eef48e890eec32f90eec10f90eec53f90eecf1f33ee032ea3ec882e33ee010ea4ec880e"
-            "0ff047c01af0070a4dd01af001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee453e71fe4d0f91ed80ee2bee"
-            "455eb2ec049f39ee663eb0ee4e0f39ee665eb0ee4eff23ee072e2dee481e25ee094e2dee48fe39ee691e21ee070eb2ec"
-            "047f39ee69fe2fee09eeb2ec049f22ef462820ef460824ef48482eef48e890eec32f90eec10f90eec53f90eecf1f33ee"
-            "032e71fe4d0f83ed802e33ee010e71fe4d0f84ed800ebdec108bbde8f08700bf"
-        ),
-    },
     "tiles_configure": {
         ("x86_64",): (
             "31c048894424c848c74424c00100000048894424e048894424e848894424f848b8400040004000400048894424d04889"
@@ -1545,6 +1513,38 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "c4e27b4b2c014a8d0c3ac4e24b5ec4c4a27b4b3c19c4e24b5ed5c4e2435eccc4e2435edd48634c24504901cc4c01ca45"
             "85ed75af48634c24784901ceffcb759b48634c24684801cfffcd758848630c24490fafca4c01c1c4827a4b0410c4827a"
             "4b4c1040c4a27a4b1411c4a27a4b5c11404159415f415e415d415c5d5bc30f0b"
+        ),
+    },
+    "normalize_row": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f099f91e8700006f01f0607f0030937f0030800eb080a49ec10aa6ed018f0040f33d190f901c010f904bbb2e8"
+            "80070bfb045b0cfb045c4bfa06fb4cfa06fc5bfb078b5cfb09ac10f9021c10f901ecb2e8800701fb04510efb045e41fa"
+            "06f14efa06fe51fb07815efb09aec1ea2b4bceea2c4c2bf3070b2cf3070c3ffa8bfb3ffa8cfc4bea0c2b43f804bb90f9"
+            "01c010f904bbb2e880070bfb045b0cfb045c4bfa06fb4cfa06fc5bfb078b5cfb09ac10f9021c10f901ecb2e8800701fb"
+            "04510efb045e41fa06f14efa06fe51fb07815efb09aec1ea2b4bceea2c4c2bf3070b2cf3070c3ffa8bfb3ffa8cfc4bea"
+            "0c2b43f804bb10ee107ab84293d110ee909ab9f1000f10d010f9011bf2e8027801fb045141fa06f151fb078121f30741"
+            "03f8011bb9f10109eed1bde8f08f00bf"
+        ),
+    },
+    "helium_normalize_row": {
+        ("thumbv8.1m.main",): (
+            "f0b52ded088b91e870000d9faaee104b06f01f06c6f100064fead70e4ef029c0b0ec880eb0ee402fb2ec047fb0ee405f"
+            "2bee453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f"
+            "90eec51f33ee010ea3ec880e0ff029c017f007072bd017f001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee"
+            "453eb2ec049f2bee455e39ee663e39ee665e23ee072eb2ec047f25ee094eb2ec049f22ef462824ef484890eec30f90ee"
+            "c51f33ee010e71fe4d0f83ed800ebdec088bf0bd"
+        ),
+    },
+    "helium_normalize_rows": {
+        ("thumbv8.1m.main",): (
+            "2de9f0472ded108b91e8f003ddf860a0aaee104b06f01f06acee107b09f01f0900eb0a01c6f1000603eb0a04c9f10009"
+            "4feada0e4ef047c0b0ec880eb0ee402fb2ec047fb0ee405f2bee453eb1ec88ee2bee455eb2ec049f39ee663eb0ee4e0f"
+            "39ee665eb0ee4eff23ee072e2dee481e25ee094e2dee48fe39ee691e21ee070eb2ec047f39ee69fe2fee09eeb2ec049f"
+            "22ef462820ef460824ef48482eef48e890eec32f90eec10f90eec53f90eecf1f33ee032ea3ec882e33ee010ea4ec880e"
+            "0ff047c01af0070a4dd01af001e871fe4d0f90ed800eb0ee402fb2ec047fb0ee405f2bee453e71fe4d0f91ed80ee2bee"
+            "455eb2ec049f39ee663eb0ee4e0f39ee665eb0ee4eff23ee072e2dee481e25ee094e2dee48fe39ee691e21ee070eb2ec"
+            "047f39ee69fe2fee09eeb2ec049f22ef462820ef460824ef48482eef48e890eec32f90eec10f90eec53f90eecf1f33ee"
+            "032e71fe4d0f83ed802e33ee010e71fe4d0f84ed800ebdec108bbde8f08700bf"
         ),
     },
 }
