@@ -38,8 +38,8 @@ BLOCK = 2 * COLUMNS_OF_TILE
 """Columns of a block."""
 _LEAST_WORK = 4000
 """Cycles of products for which tiles are configured once, at least."""
-_MANY_COLUMNS = 4
-"""Blocks of columns from which on the weights of one stay in the fastest cache while all rows pass."""
+_KEPT_WEIGHTS = 1 << 18
+"""Bytes of weights that caches keep while rows pass: more are read once, a block of columns for all rows."""
 _SURE = 0.95
 """The share of the cycles of vectors above which an estimate is not trusted to be better."""
 
@@ -124,6 +124,11 @@ class _Runs:
     @property
     def count(self) -> int:
         return prod(extent for extent, _ in self.loops)
+
+    @property
+    def size(self) -> int:
+        """Bytes of weights of a column."""
+        return self.count * self.steps * self.width
 
     @property
     def scalars(self) -> tuple[int, ...]:
@@ -257,7 +262,7 @@ class _Tiled:
         return (self.window.stride[-1] if self.window.kernel else 1) * self.x.buffer.strides[-2]
 
     def _loops(self) -> Block:
-        if ceil(self.columns / BLOCK) >= _MANY_COLUMNS:
+        if self.runs.size * self.columns > _KEPT_WEIGHTS:
             return self._over_columns(lambda first, columns: self._configured(self._rows(first, columns)))
         together = self._together()
         count = self.grid.count // together
@@ -291,10 +296,9 @@ class _Tiled:
         rows, panels = self.grid.rows, ceil(columns / COLUMNS_OF_TILE)
         shape = (2 * rows, panels * COLUMNS_OF_TILE)
         sums = Buffer(self.names.fresh("sums"), Type(DType.I32), shape, Space.STACK, align=64)
-        depth = self.runs.count * self.runs.steps * self.runs.width
         pointers = (
             *(Pointer(self.x.buffer, self._source(tile)) for tile in tiles),
-            start(self.weights, first * depth), start(self.bias, first), start(sums),
+            start(self.weights, first * self.runs.size), start(self.bias, first), start(sums),
         )  # fmt: skip
         scalars = (rows, self._row_step, *self.runs.scalars)
         product = Invoke(product_name(self.activation, panels), pointers, scalars)
