@@ -1,9 +1,10 @@
 """Tensors that can have 16 bits, and those that have them by default because that costs next to nothing.
 
 The latter are what the matrix products of recurrences read: vectors of some hundred elements beside matrices of their
-square. Rounding errors of a state would return in each step. And they are single tensors that make much of the noise at
-the model's outputs, but are small and read by a small part of the multiply-accumulates: the input of a model whose
-first numbers are far larger than the others, say.
+square. Rounding errors of a state would return in each step. They are tensors of few elements that little is computed
+of, for room that bytes do not have. And they are single tensors that make much of the noise at the model's outputs, but
+are small and read by a small part of the multiply-accumulates: the input of a model whose first numbers are far larger
+than the others, say.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _NEGLIGIBLE = 1 << 11
 """Multiply-accumulates that take no time in any model."""
 _ROOM = 4 * _NEGLIGIBLE
 """As many as all tensors together can have in the smallest models."""
+_FEW_ELEMENTS = 1 << 8
+"""Whose range few samples do not show."""
+_SPARED, _SPARED_ALL = 1 / 25, 1 / 16
+"""Parts of the work for which a tensor of few elements, and all of these, have room for what was not observed."""
 _REQUANTIZED, _ELEMENT, _CURVED = 4, 4, 16
 """Multiply-accumulates that take as long as 16 bits for an element do: where an integer layer makes it, where sums,
 products, means or normalizations read it, and where a function does that has a table for bytes."""
@@ -53,6 +58,22 @@ def of_recurrences(parts: Partition, products: Collection[str], fixed: Collectio
         readers = readers_of(parts, head)
         if readers and all(key(node) in products for node in readers) and can_be_wide(parts, head):
             found.add(head)
+    return frozenset(found)
+
+
+def of_few(parts: Partition, fixed: Collection[str]) -> frozenset[str]:
+    """The groups, by the first member, that have few elements and cost next to nothing: results of global pooling, what
+    gates and bottlenecks read. Few numbers of few samples do not show how far others reach, and where one of few
+    saturates, all that follows is wrong; 16 bits have room for that. Inputs of the model reach as far as calibration
+    data are chosen to show."""
+    fixed = {*fixed, *(value.name for value in parts.graph.inputs)}
+    work = sum(_work(node) for node in parts.graph.nodes if parts.is_integer(node))
+    costs = {head: _cost(parts, head) for head in parts.sources if _may_be_wide(parts, head, fixed)}
+    found, room = set(), work * _SPARED_ALL
+    for head in sorted(costs, key=lambda name: costs[name]):
+        if parts.sizes[head] <= _FEW_ELEMENTS and costs[head] <= min(room, work * _SPARED):
+            found.add(head)
+            room -= costs[head]
     return frozenset(found)
 
 
@@ -97,10 +118,8 @@ def _may_be_wide(parts: Partition, head: str, fixed: Collection[str]) -> bool:
 def _is_small(parts: Partition, head: str, most: int) -> bool:
     """Whether a group has ``most`` elements, those that are quantized from floats :data:`_TINY` times four, or a
     quarter of the largest."""
-    sizes = {value.name: value.type.size for value in parts.graph.values()}
     most = most if _is_made_of_integers(parts, head) else 4 * _TINY
-    largest = max((sizes[name] for name in parts.stored), default=0)
-    return max(sizes[name] for name in parts.members(head)) <= max(most, largest // 4)
+    return parts.sizes[head] <= max(most, max(parts.sizes.values()) // 4)
 
 
 def _cost(parts: Partition, head: str) -> int:

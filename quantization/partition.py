@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.opdef import Kind
@@ -50,6 +51,16 @@ class Partition:
     def members(self, head: str) -> list[str]:
         """The values that share an encoding with the first of them."""
         return [name for name, first in self.stored.items() if first == head]
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """The elements of the largest member of each group, by the first member."""
+        found: dict[str, int] = {}
+        for value in self.graph.values():
+            if value.name in self.stored:
+                head = self.stored[value.name]
+                found[head] = max(found.get(head, 0), value.type.size)
+        return found
 
     def is_integer(self, node: Node) -> bool:
         return key(node) in self.integer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
@@ -15,12 +15,12 @@ from ..ir.types import DType
 from ..ops.recurrent import RECURRENCES
 from ..samples import Samples
 from ..verification.runner import runner, work_of
-from .cheap_width import of_noise, of_recurrences, readers_of
+from .cheap_width import of_few, of_noise, of_recurrences
 from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
-from .histogram import TensorStats
+from .histogram import FOLDS, TensorStats
 from .insert import StoredConstant, insert_qdq
 from .masks import float_nodes, softmaxes
 from .observe import Observations, observe, runs, spread
@@ -53,8 +53,7 @@ _NONE = Choices()
 
 HEADROOM = 2.0
 """By how much 16 bits reach beyond what was observed, where no range is asked for: a bit of 16 is little beside the
-noise of bytes, while a value that saturates is wrong in all that follows. Inputs that have 16 bits by default do not:
-their numbers are what calibration data are chosen to show."""
+noise of bytes, while a value that saturates is wrong in all that follows."""
 
 _CLEAR = 4.0
 """Decibels of difference between widths of tensors that need no comparison of tuned models."""
@@ -94,6 +93,8 @@ class Quantizer:
     """Concatenations that bring their operands to a common scale (``concatenations.py``)."""
     wide: frozenset[str] = frozenset()
     """The first members of groups that have 16 bits by default (``cheap_width.py``)."""
+    spared: frozenset[str] = frozenset()
+    """Those of :attr:`wide` that have 16 bits for room alone."""
     method: Method | None = None
     """How ranges of bytes are found, where that is not asked for."""
     halfwords: bool = False
@@ -129,8 +130,12 @@ class Quantizer:
         observed = observe(model, samples, names, layers, chosen, equalized.divisors)
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
-        plain = replace(plain, wide=of_recurrences(plain.partition(), unrolled.products, plain.interface))
-        return plain.with_trials()
+        parts = plain.partition()
+        wide = of_recurrences(parts, unrolled.products, plain.interface)
+        spared = frozenset[str]()
+        if options.activations == "int8" and options.min_sqnr != 0:
+            spared = of_few(parts, plain.interface) - wide
+        return replace(plain, wide=wide | spared, spared=spared).with_trials()
 
     def with_trials(self) -> Quantizer:
         """The quantizer with a method for ranges, by the noise at the outputs, and with that of :attr:`wider`
@@ -144,27 +149,35 @@ class Quantizer:
             return self
         result = self
         noise: dict[str, float] = {}
+        folds: Mapping[str, Sequence[Encoding]] = {}
         if ranges:
             types = {head: self._stored_type(parts, head, _NONE) for head in parts.sources}
             stats = {head: self._merged_stats(parts, head) for head in types}
-            encode = {head: partial(self._encode, *types[head]) for head in types}
+            encode = {head: partial(self._encode_trial, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
             result = replace(self, method=chosen.method)
-            noise = chosen.quiet
-        return result._with_widths(parts, trials, noise) if widths and trials.singly else result
+            noise, folds = chosen.quiet, chosen.folds
+        return result._with_widths(parts, trials, noise, folds) if widths and trials.singly else result
 
-    def _with_widths(self, parts: Partition, trials: Trials, known: Mapping[str, float]) -> Quantizer:
+    def _with_widths(
+        self, parts: Partition, trials: Trials, known: Mapping[str, float], folds: Mapping[str, Sequence[Encoding]]
+    ) -> Quantizer:
         """With 16 bits for some tensors, or with these as an alternative where it is not clear that they win: the
         whole, measured with float weights, may be another than the sum of its parts. The noise of groups may be
-        ``known``."""
+        ``known``; ``folds`` has encodings made from other samples than those that they are tried on, as far as there
+        are such: what saturates there will do so later."""
         encodings = {head: self._encoding(parts, head, _NONE) for head in parts.sources}
-        noise = {**known, **{h: trials.noise({h: each}) for h, each in encodings.items() if h not in known}}
+        tried = {head: folds.get(head, [each] * FOLDS) for head, each in encodings.items()}
+        alone = {h: trials.probe.mean(trials.noises({h: each})) for h, each in tried.items() if h not in known}
+        noise = {**known, **alone}
         wide = self.wide | of_noise(parts, noise, self.interface)
         if wide == self.wide:
             return self
         wider = replace(self, wide=wide)
-        others = {head: wider._encoding(parts, head, _NONE) for head in parts.sources}
-        gain = 10 * np.log10(trials.noise(encodings) / trials.noise(others))
+        others = {head: [wider._encoding(parts, head, _NONE)] * FOLDS if head in wide else each
+                  for head, each in tried.items()}  # fmt: skip
+        found, better = (trials.probe.mean(trials.noises(each)) for each in (tried, others))
+        gain = 10 * np.log10(found / better)
         if abs(gain) > _CLEAR:
             return replace(wider, narrower=self) if gain > 0 else self
         return replace(self, wider=wider)
@@ -172,7 +185,10 @@ class Quantizer:
     @property
     def of_bytes(self) -> Quantizer:
         """With 16 bits as the alternative, however clear it is that they win: for budgets that they may not fit."""
-        return self if self.narrower is None else replace(self.narrower, wider=self)
+        narrow = self.narrower or self
+        if narrow is self and not self.spared:
+            return self
+        return replace(narrow, wide=narrow.wide - narrow.spared, spared=frozenset(), wider=narrow.wider or self)
 
     @property
     def interface(self) -> frozenset[str]:
@@ -203,11 +219,6 @@ class Quantizer:
         part = choices.coarser if head in choices.wide and dtype is DType.I16 else 1.0
         return self._encode(dtype, symmetric, (part * low, part * high))
 
-    def _is_read_by_recurrences(self, parts: Partition, head: str) -> bool:
-        """By layers that are integer ones as a whole, and nothing else."""
-        readers = readers_of(parts, head)
-        return bool(readers) and all(node.op in RECURRENCES for node in readers)
-
     def _stored_type(self, parts: Partition, head: str, choices: Choices) -> tuple[DType, bool]:
         """The type of a group, and whether its zero point is in the middle."""
         members = parts.members(head)
@@ -227,15 +238,18 @@ class Quantizer:
         options = self._own_options(parts, head)
         asked = options.range_method or self.options.range_method
         if asked is RangeMethod.AUTO and dtype is DType.I16:
-            is_input = head in self.wide - choices.wide and head in {value.name for value in self.graph.inputs}
-            known = is_input and not self._is_read_by_recurrences(parts, head)
-            return Method(RangeMethod.MSE, part=1.0 if known else HEADROOM)
+            return Method(RangeMethod.MSE, part=HEADROOM)
         if options.range_method is not None or self.method is None:
             return Method(asked, options.percentile or self.options.percentile)
         return self.method
 
     def _merged_stats(self, parts: Partition, head: str) -> TensorStats:
         return reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
+
+    def _encode_trial(self, dtype: DType, symmetric: bool, span: Range) -> Encoding:
+        """As :meth:`_method` has it for each type."""
+        part = HEADROOM if dtype is DType.I16 else 1.0
+        return self._encode(dtype, symmetric, (part * span[0], part * span[1]))
 
     @staticmethod
     def _encode(dtype: DType, symmetric: bool, span: Range) -> Encoding:

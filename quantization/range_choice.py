@@ -74,6 +74,10 @@ COMMON = (
 """Methods for all tensors, the first of which others have to beat."""
 
 
+Folded = Mapping[str, Sequence[Encoding]]
+"""Of each group (by its first member), an encoding for each fold of the samples, made from the others."""
+
+
 @dataclass(frozen=True)
 class Group:
     """Values that share an encoding: what was observed of all, and how a range becomes an encoding."""
@@ -127,14 +131,12 @@ class Trials:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method for all groups, and the noise of those that make little, as some samples show it."""
+    """The method for all groups, the noise of those that make little, as some samples show it, and what the method
+    gives each group for each fold."""
 
     method: Method
     quiet: dict[str, float]
-
-
-Folded = Mapping[str, Sequence[Encoding]]
-"""Of each group (by its first member), an encoding for each fold of the samples, made from the others."""
+    folds: Folded
 
 
 def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
@@ -146,12 +148,12 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
     method, encodings = _common(trials, groups)
     if not trials.singly:
-        return Chosen(method, {})
+        return Chosen(method, {}, encodings)
     places = spread(len(trials.numbers), _GLANCE)
     glance = {name: trials.noises({name: each}, places) for name, each in encodings.items()}
     noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}
     loud = _LEAST_SHARE * sum(noise.values())
-    return Chosen(method, {name: each for name, each in noise.items() if each <= loud})
+    return Chosen(method, {name: each for name, each in noise.items() if each <= loud}, encodings)
 
 
 def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded]:
