@@ -1,5 +1,6 @@
 """Tensors that get 16 bits because they make much of the noise and cost little."""
 
+from collections.abc import Callable
 from itertools import accumulate
 
 import numpy as np
@@ -7,7 +8,7 @@ from ccml.driver import read
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.quantization import QuantizeOptions, quantize_graph
-from ccml.quantization.cheap_width import of_noise
+from ccml.quantization.cheap_width import of_few, of_noise
 from ccml.quantization.execute import evaluate_samples
 from ccml.quantization.partition import partition
 from ccml.quantization.quantize import sqnr
@@ -66,6 +67,36 @@ def test_not_where_it_costs_much() -> None:
     """Of two layers of like size the first is half of the work."""
     graph = with_one_large_number(hidden=128, inputs=128)
     assert stored_of(quantize_graph(graph, samples_of(graph)).graph)["x"] is DType.I8
+
+
+def pooled(classes: int) -> Graph:
+    net = Network((1, 4, 12, 12))
+    return net.graph(net.dense(net.op("reshape", net.mean(net.conv(net.x, 16)), shape=(1, 16)), classes))
+
+
+def shifted(by: float) -> Callable[..., np.ndarray]:
+    """Samples, each with an even shift up to that."""
+
+    def make(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return rng.standard_normal(shape) + by * rng.uniform(-1, 1, (shape[0], 1, 1, 1, 1))
+
+    return make
+
+
+def test_few_elements_have_room_for_what_calibration_did_not_show() -> None:
+    graph = pooled(classes=4)
+    calibration, further = samples_for(graph, 8, make=shifted(0.5)), samples_for(graph, 24, seed=2, make=shifted(0.9))
+    model = quantize_graph(graph, calibration).graph
+    assert stored_of(model)["reduce_1"] is DType.I16
+    assert stored_of(model)["x"] is DType.I8
+    (wanted,), (found,) = (evaluate_samples(each, further).values() for each in (graph, model))
+    plain = quantize_graph(graph, calibration, QuantizeOptions(min_sqnr=0)).graph
+    assert sqnr(found, wanted) > sqnr(*evaluate_samples(plain, further).values(), wanted) + 3
+
+
+def test_few_elements_that_most_of_the_work_reads_have_bytes() -> None:
+    parts = [partition(pooled(classes), lambda node: False, False, []) for classes in (4, 4000)]
+    assert [len(of_few(each, frozenset())) for each in parts] == [1, 0]
 
 
 @needs_models
