@@ -51,7 +51,7 @@ class Choices:
 
 _NONE = Choices()
 
-HEADROOM = 2.0
+HEADROOM = 4.0
 """By how much 16 bits reach beyond what was observed, where no range is asked for: a bit of 16 is little beside the
 noise of bytes, while a value that saturates is wrong in all that follows."""
 
