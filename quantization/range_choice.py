@@ -66,6 +66,7 @@ class Method:
 
 COMMON = (
     Method(RangeMethod.MSE),
+    Method(RangeMethod.MSE, part=1.2),
     Method(RangeMethod.MSE, trust=3.0),
     Method(RangeMethod.MSE, trust=3.0, part=1.2),
     Method(RangeMethod.MIN_MAX),

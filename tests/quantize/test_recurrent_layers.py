@@ -135,10 +135,10 @@ def test_one_direction_has_an_axis_and_no_other_shape() -> None:
 
 
 def test_inputs_may_be_larger_than_what_was_observed() -> None:
-    """By twice, or a little more where bins of a histogram end: what saturates is wrong in all steps that follow."""
+    """Four times, and more where a range has a margin: what saturates is wrong in all steps that follow."""
     graph = layer("gru", dense=True)
     samples = typical(graph, 24)
     result = quantize_graph(graph, samples)
     (quantize,) = (node for node in result.graph.nodes if node.op == "quantize" and node.operands[0].name == "x")
     (scale,) = quantize.attrs["scale"]
-    assert 2 <= 32768 * scale / np.abs(samples.inputs["x"]).max() < 3
+    assert 4 <= 32768 * scale / np.abs(samples.inputs["x"]).max() < 6
