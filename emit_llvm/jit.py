@@ -71,7 +71,7 @@ def host_features() -> set[str]:
 
 
 def _auxiliary(linux: ctypes.CDLL, entry: int) -> int:
-    getauxval = linux[AUXILIARY_VECTOR]
+    getauxval = getattr(linux, AUXILIARY_VECTOR)
     getauxval.argtypes, getauxval.restype = [ctypes.c_ulong], ctypes.c_ulong
     return int(getauxval(entry))
 
