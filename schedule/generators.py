@@ -43,7 +43,7 @@ from .helium.windows import (
 from .int_recurrent import is_int_recurrent, lower_int_recurrent
 from .kept_exponentials import has_vectors, lower_kept_exponentials
 from .kernel import KernelContext
-from .matrix_tiles import is_tiled, lower_tiled, tiled_cost
+from .matrix_tiles import is_tiled, lower_tiled, tiled_cost, tiled_halo
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
@@ -243,7 +243,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
     Generator(
         "tiles", _anchors("conv"), is_tiled, lower_tiled, lambda ctx: _convolution(*_DIRECT)(ctx) * tiled_cost(ctx),
-        needed_halo, block="tiles_u8_2x2",
+        tiled_halo, block="tiles_u8_2x2",
     ),
     Generator(
         "widened rows", _anchors("conv"), is_widened, lower_widened,

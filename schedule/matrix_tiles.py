@@ -14,7 +14,7 @@ finished again. The two tiles of a block are neighbours in a line, or at the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, prod
 
@@ -23,16 +23,19 @@ import numpy as np
 from ..blocks import BLOCKS
 from ..blocks.matrix_tiles import AMX, COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, ROWS_OF_TILE, product_name
 from ..ir.build import load, lt, minimum, select
+from ..ir.graph import Node
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, For, Invoke, Pointer, Space, Type, Var, as_expr
 from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
-from ..ops.attributes import integer
+from ..ops.attributes import integer, ints
 from ..ops.integer import BYTES, sum_shift
 from .blocking import Product
+from .borders import needed_halo
 from .byte_operands import Columns, Pixels, start, unflattened
 from .contraction import is_conv, is_matmul
 from .dots import usable_dots
 from .kernel import KernelContext
+from .tensors import Halo, TensorRef
 
 BLOCK = 2 * COLUMNS_OF_TILE
 """Columns of a block."""
@@ -81,6 +84,17 @@ def lower_tiled(ctx: KernelContext) -> Block:
     return _Tiled(ctx).emit()
 
 
+def tiled_halo(conv: Node) -> Halo:
+    """What convolutions read beyond their input, and behind each line, where there are borders anyway, room for the
+    last group of a run that ends within one."""
+    halo, (_, *_, kernel, depth) = needed_halo(conv), conv.operands[1].shape
+    missing = -(kernel if ints(conv.attrs, "dilation")[-1] == 1 else 1) * depth % GROUP
+    if halo.empty or not missing or kernel * depth > DEPTH_OF_TILE:
+        return halo
+    *before, columns, channels = halo.after
+    return replace(halo, after=(*before, columns + ceil(missing / depth), channels))
+
+
 # ---------------------------------------------------------------- how it is cut
 
 _LOOPS = 2
@@ -89,28 +103,33 @@ _LOOPS = 2
 
 @dataclass(frozen=True)
 class _Runs:
-    """What a result sums: runs of ``length`` neighbouring bytes, in ``loops`` of an extent and a step in bytes."""
+    """What a result sums: runs of ``length`` neighbouring bytes, in ``loops`` of an extent and a step in bytes. Behind
+    the last byte that any result sums there are ``spare`` ones in memory."""
 
     length: int
     loops: tuple[tuple[int, int], ...]
+    spare: int = 0
 
     @staticmethod
     def of(ctx: KernelContext, pixels: Pixels) -> _Runs:
         """Taps along a line are part of a run where their channels are neighbours."""
-        window, x = pixels.window, ctx.contraction[0].inputs[0]
-        assert x is not None
-        length, strides = window.depth, pixels.refs[x.name].buffer.strides[:-1]
+        window, operand = pixels.window, ctx.contraction[0].inputs[0]
+        assert operand is not None
+        x = pixels.refs[operand.name]
+        length, strides = window.depth, x.buffer.strides[:-1]
         taps = list(zip(window.kernel, window.dilation, strides[len(strides) - len(window.kernel) :], strict=True))
         if taps and taps[-1][1] == 1 and taps[-1][2] == length:
             length *= taps.pop()[0]
-        return _Runs(length, tuple((kernel, dilation * step) for kernel, dilation, step in taps if kernel > 1))
+        loops = tuple((kernel, dilation * step) for kernel, dilation, step in taps if kernel > 1)
+        return _Runs(length, loops, _spare(pixels, x))
 
     @property
     def width(self) -> int:
-        """Bytes of a step, in whole groups, of as many steps as there have to be."""
+        """Bytes of a step, in whole groups, of as many steps as there have to be; the last group may reach into what is
+        to spare."""
         steps = ceil(self.length / DEPTH_OF_TILE)
         width = GROUP * ceil(self.length / (GROUP * steps))
-        return width if width <= self.length else self.length // GROUP * GROUP
+        return width if width <= self.length + self.spare else self.length // GROUP * GROUP
 
     @property
     def steps(self) -> int:
@@ -119,7 +138,7 @@ class _Runs:
     @property
     def last(self) -> int:
         """Where the last step begins."""
-        return self.length - self.width
+        return max(self.length - self.width, 0)
 
     @property
     def count(self) -> int:
@@ -138,15 +157,25 @@ class _Runs:
 
     def packed(self, weights: np.ndarray) -> np.ndarray:
         """``weights`` [o, runs * length] as bytes [panel, run, step, group, column, k]; zero where a step repeats what
-        the one before has, and in columns that are missing."""
+        the one before has or reaches beyond the run, and in columns that are missing."""
         columns = ceil(len(weights) / COLUMNS_OF_TILE) * COLUMNS_OF_TILE
         out = np.zeros((columns, self.count, self.steps, self.width), np.int8)
         runs = weights.reshape(len(weights), self.count, self.length)
         whole = (self.steps - 1) * self.width
         out[: len(weights), :, :-1] = runs[:, :, :whole].reshape(len(weights), self.count, -1, self.width)
-        out[: len(weights), :, -1, whole - self.last :] = runs[:, :, whole:]
+        out[: len(weights), :, -1, whole - self.last : self.length - self.last] = runs[:, :, whole:]
         tiles = out.reshape(-1, COLUMNS_OF_TILE, self.count, self.steps, self.width // GROUP, GROUP)
         return np.ascontiguousarray(tiles.transpose(0, 2, 3, 4, 1, 5)).reshape(-1)
+
+
+def _spare(pixels: Pixels, x: TensorRef) -> int:
+    """Bytes in memory behind the last one that is read."""
+    window, plain = pixels.window, len(pixels.shape) - len(pixels.window.kernel)
+    taps = zip(pixels.shape[plain:], window.kernel, window.stride, window.dilation, window.pad, strict=True)
+    last = [extent - 1 for extent in pixels.shape[:plain]]
+    last += [(extent - 1) * stride + (kernel - 1) * dilation - pad for extent, kernel, stride, dilation, pad in taps]
+    place = sum((at + offset) * step for at, offset, step in zip((*last, window.depth - 1), x.offset, x.buffer.strides))
+    return max(prod(x.buffer.shape) - 1 - place, 0)
 
 
 @dataclass(frozen=True)

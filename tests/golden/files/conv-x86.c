@@ -115,81 +115,87 @@ static void model_cpu_fits_now_cpuid(unsigned int leaf, unsigned int subleaf, un
 MODEL_ANY_CPU
 static int model_cpu_fits_now(void)
 {
-    /* Leaf, subleaf, register, bit, and what the operating system has to save. */
-    static const unsigned int needs[][5] = {
-#ifdef __SSE3__
-        {0x1u, 0, 2, 0x1u, 0x0u},
+    /* Leaf, subleaf, register, bit, what the operating system has to save, and what of it has to be asked for. */
+    static const unsigned int needs[][6] = {
+#if defined(__SSE3__)
+        {0x1u, 0, 2, 0x1u, 0x0u, 0},
 #endif
-#ifdef __SSSE3__
-        {0x1u, 0, 2, 0x200u, 0x0u},
+#if defined(__SSSE3__)
+        {0x1u, 0, 2, 0x200u, 0x0u, 0},
 #endif
-#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16
-        {0x1u, 0, 2, 0x2000u, 0x0u},
+#if defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
+        {0x1u, 0, 2, 0x2000u, 0x0u, 0},
 #endif
-#ifdef __SSE4_1__
-        {0x1u, 0, 2, 0x80000u, 0x0u},
+#if defined(__SSE4_1__)
+        {0x1u, 0, 2, 0x80000u, 0x0u, 0},
 #endif
-#ifdef __SSE4_2__
-        {0x1u, 0, 2, 0x100000u, 0x0u},
+#if defined(__SSE4_2__)
+        {0x1u, 0, 2, 0x100000u, 0x0u, 0},
 #endif
-#ifdef __MOVBE__
-        {0x1u, 0, 2, 0x400000u, 0x0u},
+#if defined(__MOVBE__)
+        {0x1u, 0, 2, 0x400000u, 0x0u, 0},
 #endif
-#ifdef __POPCNT__
-        {0x1u, 0, 2, 0x800000u, 0x0u},
+#if defined(__POPCNT__)
+        {0x1u, 0, 2, 0x800000u, 0x0u, 0},
 #endif
-#ifdef __XSAVE__
-        {0x1u, 0, 2, 0x4000000u, 0x0u},
+#if defined(__XSAVE__)
+        {0x1u, 0, 2, 0x4000000u, 0x0u, 0},
 #endif
-#ifdef __FMA__
-        {0x1u, 0, 2, 0x1000u, 0x6u},
+#if defined(__FMA__)
+        {0x1u, 0, 2, 0x1000u, 0x6u, 0},
 #endif
-#ifdef __AVX__
-        {0x1u, 0, 2, 0x10000000u, 0x6u},
+#if defined(__AVX__)
+        {0x1u, 0, 2, 0x10000000u, 0x6u, 0},
 #endif
-#ifdef __F16C__
-        {0x1u, 0, 2, 0x20000000u, 0x6u},
+#if defined(__F16C__)
+        {0x1u, 0, 2, 0x20000000u, 0x6u, 0},
 #endif
-#ifdef __BMI__
-        {0x7u, 0, 1, 0x8u, 0x0u},
+#if defined(__BMI__)
+        {0x7u, 0, 1, 0x8u, 0x0u, 0},
 #endif
-#ifdef __BMI2__
-        {0x7u, 0, 1, 0x100u, 0x0u},
+#if defined(__BMI2__)
+        {0x7u, 0, 1, 0x100u, 0x0u, 0},
 #endif
-#ifdef __AVX2__
-        {0x7u, 0, 1, 0x20u, 0x6u},
+#if defined(__AVX2__)
+        {0x7u, 0, 1, 0x20u, 0x6u, 0},
 #endif
-#ifdef __AVXVNNI__
-        {0x7u, 1, 0, 0x10u, 0x6u},
+#if defined(__AVXVNNI__)
+        {0x7u, 1, 0, 0x10u, 0x6u, 0},
 #endif
-#ifdef __AVX512BF16__
-        {0x7u, 1, 0, 0x20u, 0xe6u},
+#if defined(__AVX512BF16__)
+        {0x7u, 1, 0, 0x20u, 0xe6u, 0},
 #endif
-#ifdef __AVX512F__
-        {0x7u, 0, 1, 0x10000u, 0xe6u},
+#if defined(__AVX512F__)
+        {0x7u, 0, 1, 0x10000u, 0xe6u, 0},
 #endif
-#ifdef __AVX512DQ__
-        {0x7u, 0, 1, 0x20000u, 0xe6u},
+#if defined(__AVX512DQ__)
+        {0x7u, 0, 1, 0x20000u, 0xe6u, 0},
 #endif
-#ifdef __AVX512CD__
-        {0x7u, 0, 1, 0x10000000u, 0xe6u},
+#if defined(__AVX512CD__)
+        {0x7u, 0, 1, 0x10000000u, 0xe6u, 0},
 #endif
-#ifdef __AVX512BW__
-        {0x7u, 0, 1, 0x40000000u, 0xe6u},
+#if defined(__AVX512BW__)
+        {0x7u, 0, 1, 0x40000000u, 0xe6u, 0},
 #endif
-#ifdef __AVX512VL__
-        {0x7u, 0, 1, 0x80000000u, 0xe6u},
+#if defined(__AVX512VL__)
+        {0x7u, 0, 1, 0x80000000u, 0xe6u, 0},
 #endif
-#ifdef __AVX512VNNI__
-        {0x7u, 0, 2, 0x800u, 0xe6u},
+#if defined(__AVX512VNNI__)
+        {0x7u, 0, 2, 0x800u, 0xe6u, 0},
 #endif
-#ifdef __LAHF_SAHF__
-        {0x80000001u, 0, 2, 0x1u, 0x0u},
+#if defined(__AMX_TILE__) || defined(__AMXTILE__)
+        {0x7u, 0, 3, 0x1000000u, 0x600e6u, 18},
 #endif
-#ifdef __LZCNT__
-        {0x80000001u, 0, 2, 0x20u, 0x0u},
+#if defined(__AMX_INT8__) || defined(__AMXINT8__)
+        {0x7u, 0, 3, 0x2000000u, 0x600e6u, 18},
 #endif
-        {0, 0, 0, 0, 0}
+#if defined(__LAHF_SAHF__)
+        {0x80000001u, 0, 2, 0x1u, 0x0u, 0},
+#endif
+#if defined(__LZCNT__)
+        {0x80000001u, 0, 2, 0x20u, 0x0u, 0},
+#endif
+        {0, 0, 0, 0, 0, 0}
     };
     unsigned int i, registers[4], low, high;
     for (i = 0; i < sizeof needs / sizeof needs[0]; i++) {
@@ -206,6 +212,17 @@ static int model_cpu_fits_now(void)
             __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
             (void)high;
             if ((low & needs[i][4]) != needs[i][4])
+                return 0;
+        }
+        if (needs[i][5] != 0) {
+#if defined(__linux__)
+            long result = 158;
+            __asm__ volatile("syscall"
+                             : "+a"(result)
+                             : "D"(0x1023l), "S"((long)needs[i][5])
+                             : "rcx", "r11", "memory");
+            if (result != 0)
+#endif
                 return 0;
         }
     }
