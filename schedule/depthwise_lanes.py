@@ -88,12 +88,17 @@ class Depthwise:
         x = node.inputs[0]
         assert x is not None
         self.x = ctx.refs[x.name]
-        self.taps = np.moveaxis(weights.reshape(self.channels, *self.kernel), 0, -1)
+        self.taps = self.taps_of(weights)
         self.integer = x.dtype.is_integer
         floats = {DType.F32: ctx.cpu.f32_lanes, DType.F16: ctx.cpu.f16_lanes}
         self.lanes = floats.get(compute, ctx.cpu.widening_lanes)
         self.operand = compute if compute.is_float or not self.lanes else DType.I16
         self.fused = compute.is_float and any(dot.name == "fma" for dot in ctx.cpu.dots)
+
+    @staticmethod
+    def taps_of(weights: np.ndarray) -> np.ndarray:
+        """``weights`` [channels, *kernel, 1] as [*kernel, channels]."""
+        return np.moveaxis(weights[..., 0], 0, -1)
 
     @cached_property
     def weights(self) -> Buffer:

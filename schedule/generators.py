@@ -25,6 +25,7 @@ from .dsp.product import lower_dsp_product
 from .dsp.winograd import is_dsp_winograd, lower_dsp_winograd
 from .few_channels import is_few_channels, lower_few_channels
 from .generic import lower_nest, lower_pointwise
+from .grouped_lanes import grouped_share, is_grouped_lanes, lower_grouped_lanes
 from .halfword_product import is_halfword_product, lower_halfword_product
 from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
@@ -239,6 +240,10 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
     Generator(
         "depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11), needed_halo, tunable=True
+    ),
+    Generator(
+        "lanes of groups", _anchors("conv"), is_grouped_lanes, lower_grouped_lanes,
+        lambda ctx: _convolution(*_DIRECT)(ctx) * grouped_share(ctx), needed_halo, tunable=True,
     ),
     Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
     Generator(
