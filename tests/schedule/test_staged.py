@@ -212,7 +212,7 @@ def test_ends_of_rows_are_tiles() -> None:
 
 
 def test_groups_of_one_pixel_take_the_place_of_their_operand() -> None:
-    """Four pixels of a group are copied before results are where they were: eight channels as two groups of four, each
-    eight words."""
-    graph = integer_conv_graph((1, 4, 8, 32), (32, 1, 1, 8), group=4, rounded=True)
-    assert lower_graph(graph, M4).plan.ram == 4 * 8 * 32 + 2 * 8 * 4
+    """Four pixels of a group are copied before results are where they were: sixteen channels as four groups of four,
+    each eight words."""
+    graph = integer_conv_graph((1, 4, 8, 64), (64, 1, 1, 16), group=4, rounded=True)
+    assert lower_graph(graph, M4).plan.ram == 4 * 8 * 64 + 4 * 8 * 4
