@@ -220,10 +220,10 @@ def test_mixed_precision_of_convolutions() -> None:
     assert 0 < len(raised) < 2 * len(LAYERS)
     assert {row["precision"] for row in raised} <= {"int16", "int16 weights", "float"}
     before, after = content["mixed"]["before"], content["mixed"]["after"]
-    total = before["int8_macs"]
-    assert before["int16_macs"] == before["float_macs"] == 0
+    total = before["int8_macs"] + before["int16_macs"]
+    assert before["float_macs"] == 0 and before["int16_macs"] <= total / 16, "what has 16 bits by default costs little"
     assert after["int8_macs"] + after["int16_macs"] + after["float_macs"] == total
-    assert after["int8_macs"] < total
+    assert after["int8_macs"] < before["int8_macs"]
     assert after["tensor_bytes"] + after["weight_bytes"] > before["tensor_bytes"] + before["weight_bytes"]
 
 
