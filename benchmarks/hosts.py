@@ -299,12 +299,13 @@ HEAD = """\
 # Beside run-time libraries
 
 Written by `python benchmarks/hosts.py`: batch 1, all systems in one interleaved run on {processor}.
-ccml {version}; {versions}, with as many threads. Least time of a run, and the median of all turns in parentheses; the
-ratio is that of the least times, ccml by the best of the others: below 1, ccml is faster. The roof is what one core
-does at most in float32, measured ({peak:.0f} GFLOP/s); Winograd's algorithm may exceed it. The networks are those of
-`benchmarks/networks.py` and `benchmarks/resnet50.py`, with seeded weights, and models of the test suite; int8 models
-are what `ccml quantize` wrote, or TensorFlow Lite's own (`.tflite`, which LiteRT alone reads beside ccml). A dash: the
-library does not convert or run the model, or gives something else.
+ccml {version}; {versions}, with as many threads.
+Least time of a run, and the median of all turns in parentheses; the ratio is that of the least times, ccml by the best
+of the others: below 1, ccml is faster. The roof is what one core does at most in float32, measured
+({peak:.0f} GFLOP/s); Winograd's algorithm may exceed it. The networks are those of `benchmarks/networks.py` and
+`benchmarks/resnet50.py`, with seeded weights, and models of the test suite; int8 models are QDQ models of the test
+suite, what `ccml quantize` wrote, or TensorFlow Lite's own (`.tflite`, which LiteRT alone reads beside ccml). A dash:
+the library does not convert or run the model, or gives something else.
 """
 
 
