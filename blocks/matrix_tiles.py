@@ -14,10 +14,9 @@ from ..ir.build import minimum, store
 from ..ir.loops import I32, Access, Alloc, Block, Buffer, Expr, Kernel, Space, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
+from ..targets.target import TILES
 from .common import Number, param
 from .instruction import BlockInstruction, Cycles
-
-AMX = frozenset({"amx"})
 
 ROWS_OF_TILE = 16
 COLUMNS_OF_TILE = 16
@@ -90,7 +89,6 @@ _SAMPLES = (
 )  # fmt: skip
 
 
-
 def _cycles(panels: int) -> Cycles:
     """A product of tiles takes a cycle a row, but ten at least."""
 
@@ -103,12 +101,12 @@ def _cycles(panels: int) -> Cycles:
 
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
-        "tiles_configure", ("rows", "width"), _configure, AMX, ((16, 64), (3, 12)), Cycles(amx=lambda *_: 170)
+        "tiles_configure", ("rows", "width"), _configure, TILES, ((16, 64), (3, 12)), Cycles(amx=lambda *_: 170)
     ),
-    BlockInstruction("tiles_release", (), _release, AMX, ((),), Cycles(amx=lambda: 14)),
+    BlockInstruction("tiles_release", (), _release, TILES, ((),), Cycles(amx=lambda: 14)),
     *(
         BlockInstruction(
-            product_name(activation, panels), _SCALARS, partial(_product, activation, panels), AMX, _SAMPLES,
+            product_name(activation, panels), _SCALARS, partial(_product, activation, panels), TILES, _SAMPLES,
             _cycles(panels),
         )
         for activation in (DType.U8, DType.I8)

@@ -21,7 +21,7 @@ from math import ceil, prod
 import numpy as np
 
 from ..blocks import BLOCKS
-from ..blocks.matrix_tiles import AMX, COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, ROWS_OF_TILE, product_name
+from ..blocks.matrix_tiles import COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, ROWS_OF_TILE, product_name
 from ..ir.build import load, lt, minimum, select
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, For, Invoke, Pointer, Space, Type, Var, as_expr
@@ -29,6 +29,7 @@ from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import BYTES, sum_shift
+from ..targets.target import TILES
 from .blocking import Product
 from .borders import needed_halo
 from .byte_operands import Columns, Pixels, start, unflattened
@@ -247,7 +248,7 @@ class Tile:
 
 
 def _product_cycles(rows: int, panels: int, runs: _Runs) -> float:
-    cycles = BLOCKS[product_name(DType.U8, panels)].cycles.on(AMX)
+    cycles = BLOCKS[product_name(DType.U8, panels)].cycles.on(TILES)
     assert cycles is not None
     return cycles(rows, 0, *runs.scalars)
 

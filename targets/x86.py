@@ -5,6 +5,7 @@ from dataclasses import replace
 from .detection import CpuFeature, CpuidBit, Detection
 from .environment import linux
 from .target import (
+    TILES,
     Abi,
     Cache,
     CacheLines,
@@ -107,7 +108,7 @@ V4_BF16 = replace(
 
 # All processors with tiles have what those with bfloat16 have.
 V4_AMX = replace(
-    V4_BF16, name="x86-64-v4-amx", c_flags=(*V4_BF16.c_flags, "-mamx-int8"), extensions=frozenset({"amx"}),
+    V4_BF16, name="x86-64-v4-amx", c_flags=(*V4_BF16.c_flags, "-mamx-int8"), extensions=TILES,
     requires=(*V4_BF16.requires, "amx-tile", "amx-int8"),
 )  # fmt: skip
 

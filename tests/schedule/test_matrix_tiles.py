@@ -14,8 +14,6 @@ from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal
-from ccml.schedule import generators
-from ccml.schedule.generators import Generator
 from ccml.targets import Machine, select
 from ccml.targets.target import ElementKind, alike
 from pytest import MonkeyPatch
@@ -23,6 +21,8 @@ from pytest import MonkeyPatch
 from tests.artifacts.built import SANITIZED, run_artifact
 from tests.artifacts.machines import V3, runs_here
 from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_widened_rows import CONVS as WIDENED
+from tests.schedule.test_widened_rows import prefer
 from tests.schedule.test_winograd import PAD, generators_of
 from tests.tools import needs
 
@@ -32,37 +32,19 @@ MEANING = replace(V3, cpu=replace(V3.cpu, extensions=AMX.cpu.extensions), abi=re
 MACHINES = [pytest.param(AMX, marks=runs_here(AMX), id="tiles"), pytest.param(MEANING, id="meaning")]
 NAME = "tiles"
 
-CONVS = {
-    "pixels": integer_conv_graph((1, 9, 7, 33), (70, 1, 1, 33)),
+CONVS = {name: graph for name, graph in WIDENED.items() if "groups" not in name} | {
     "many columns": integer_conv_graph((1, 5, 7, 20), (141, 1, 1, 20), residual=True),
-    "unsigned pixels": integer_conv_graph((2, 5, 7, 64), (24, 1, 1, 64), dtype=DType.U8, zero_point=131),
     "one pixel": integer_conv_graph((1, 1, 1, 40), (21, 1, 1, 40)),
     "tiles of one row": integer_conv_graph((3, 1, 1, 5), (33, 1, 1, 5)),
-    "every second pixel": integer_conv_graph((1, 9, 11, 20), (37, 1, 1, 20), stride=(2, 2)),
     "long runs": integer_conv_graph((1, 3, 5, 1030), (9, 1, 1, 1030)),
-    "window": integer_conv_graph((1, 9, 8, 6), (17, 3, 3, 6), pad=PAD, residual=True),
     "even lines": integer_conv_graph((1, 8, 40, 7), (32, 3, 3, 7), pad=PAD, residual=True, dtype=DType.U8),
-    "steps of two": integer_conv_graph((2, 13, 11, 5), (19, 3, 3, 5), stride=(2, 2), pad=PAD, zero_point=-7),
     "stem": integer_conv_graph((1, 33, 37, 3), (16, 7, 7, 3), stride=(2, 2), pad=(3, 3, 3, 3)),
-    "uneven steps and padding": integer_conv_graph((1, 8, 21, 3), (8, 5, 4, 3), stride=(1, 3), pad=(2, 0, 1, 3)),
-    "dilated": integer_conv_graph((1, 12, 13, 4), (10, 3, 3, 4), dilation=(2, 3), pad=(2, 3, 2, 3)),
-    "dilated rows": integer_conv_graph((1, 12, 9, 4), (10, 3, 2, 4), dilation=(3, 1)),
-    "line": integer_conv_graph((2, 29, 7), (18, 5, 7), stride=(2,), pad=(2, 2), dilation=(1,)),
-    "volume": integer_conv_graph(
-        (1, 4, 5, 6, 3), (9, 2, 3, 3, 3), stride=(1, 2, 1), pad=(0, 1, 1, 1, 1, 1), dilation=(1, 1, 1)
-    ),
-    "one row": integer_conv_graph((1, 1, 30, 16), (12, 1, 3, 16), pad=(0, 1, 0, 1)),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def preferred(monkeypatch: MonkeyPatch) -> None:
-    """Whatever it costs."""
-
-    def cheap(each: Generator) -> Generator:
-        return replace(each, cost=lambda ctx: 0.0) if each.name == NAME else each
-
-    monkeypatch.setattr(generators, "GENERATORS", tuple(map(cheap, generators.GENERATORS)))
+    prefer(NAME, monkeypatch)
 
 
 def assert_exact(graph: Graph, machine: Machine, threads: int = 0) -> None:

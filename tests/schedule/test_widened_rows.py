@@ -51,14 +51,18 @@ CONVS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def preferred(monkeypatch: MonkeyPatch) -> None:
-    """Whatever it costs."""
+def prefer(name: str, monkeypatch: MonkeyPatch) -> None:
+    """Has generators of that name taken, whatever they cost."""
 
     def cheap(each: Generator) -> Generator:
-        return replace(each, cost=lambda ctx: 0.0) if each.name == NAME else each
+        return replace(each, cost=lambda ctx: 0.0) if each.name == name else each
 
     monkeypatch.setattr(generators, "GENERATORS", tuple(map(cheap, generators.GENERATORS)))
+
+
+@pytest.fixture
+def preferred(monkeypatch: MonkeyPatch) -> None:
+    prefer(NAME, monkeypatch)
 
 
 def assert_exact(graph: Graph, machine: Machine) -> None:
