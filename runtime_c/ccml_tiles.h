@@ -14,9 +14,16 @@
 
 #if CCML_TILES
 
-/* void f(const uint8_t *x0, const uint8_t *x1, const int8_t *w, const int32_t *bias, int32_t *sums, int32_t rows,
-   int32_t row_step, int32_t steps, int32_t width, int32_t last, int32_t outer, int32_t outer_step, int32_t taps,
-   int32_t tap_step).
+/* The head of a function of activations that are `byte`s. */
+#define CCML_TILES_FUNCTION(name, byte) \
+    CCML_NAKED name( \
+        const byte *x0 CCML_UNUSED, const byte *x1 CCML_UNUSED, const int8_t *w CCML_UNUSED, \
+        const int32_t *bias CCML_UNUSED, int32_t *sums CCML_UNUSED, int32_t rows CCML_UNUSED, \
+        int32_t row_step CCML_UNUSED, int32_t steps CCML_UNUSED, int32_t width CCML_UNUSED, int32_t last CCML_UNUSED, \
+        int32_t outer CCML_UNUSED, int32_t outer_step CCML_UNUSED, int32_t taps CCML_UNUSED, \
+        int32_t tap_step CCML_UNUSED)
+
+/* What such a function does.
 
    tmm0 to tmm3 are sums of both tiles of rows by both panels, which begin as the biases, tmm4 and tmm5 activations, tmm6
    and tmm7 weights. rax is the step between rows of x, r10 that between rows of sums, r11 that of weights, rsi how far

@@ -7,11 +7,7 @@
 
 #if CCML_TILES
 #define CCML_BLOCK_TILES_I8_2X1 1
-CCML_NAKED ccml_tiles_i8_2x1(
-    const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *w CCML_UNUSED, const int32_t *bias CCML_UNUSED,
-    int32_t *sums CCML_UNUSED, int32_t rows CCML_UNUSED, int32_t row_step CCML_UNUSED, int32_t steps CCML_UNUSED,
-    int32_t width CCML_UNUSED, int32_t last CCML_UNUSED, int32_t outer CCML_UNUSED, int32_t outer_step CCML_UNUSED,
-    int32_t taps CCML_UNUSED, int32_t tap_step CCML_UNUSED)
+CCML_TILES_FUNCTION(ccml_tiles_i8_2x1, int8_t)
 {
     CCML_TILES_PRODUCT1("tdpbssd");
 }
