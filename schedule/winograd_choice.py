@@ -152,7 +152,7 @@ def _tiling(
     weights = dtype.size * points * depth * columns
     cycles = number * (before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
     first = _per_byte(cpu, weights)
-    again = min(first, 1 / cpu.caches[0].rate)
+    again = min(first, 1 / cpu.caches[-2].rate)  # from the largest cache
     cycles += _beside(cpu, products, weights * first) + (number - 1) * _beside(cpu, products, weights * again)
     return Tiling(blocks, block, product, blocking, rows, cycles)
 

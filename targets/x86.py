@@ -38,6 +38,8 @@ PAIRS = frozenset({"dot2_i16i16", "even_bytes", "odd_bytes", "widen_even", "wide
 SETS = CacheSets(period=4096, ways=8, refill=32.0)
 # The second-level cache, and a share of the third: what of a model's weights is still there when it is run again.
 CACHES = (Cache(1 << 20, 16.0), Cache(4 << 20, 3.0))
+# The same of CPUs with AVX-512, of which those of servers have large second caches and slow meshes to the third.
+SERVER_CACHES = (Cache(1 << 20, 16.0), Cache(3 << 19, 9.0), Cache(4 << 20, 5.0))
 PREFETCH = CacheLines(size=64, distance=1024, near=16 << 10, fewest=64 << 10)
 # The lanes of the widest vectors: kernels for all processors read the same weights, which are in a library once.
 PANEL = 16
@@ -86,14 +88,14 @@ V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
     ROUNDING | {"fma", *PAIRS, *LANES, "pick_words"}, gcc_flags=NO_HOISTING,
-    sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
+    sets=SETS, caches=SERVER_CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
     bytes_as=U8, requires=(*V3.requires, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 )  # fmt: skip
 V4_VNNI = Cpu(
     "x86-64-v4-vnni", "x86-64-v4", "-prefer-256-bit,+avx512vnni", (*V4.c_flags, "-mavx512vnni"), V4.f32_lanes,
     V4.registers, (*_multiply_add("fma", 16, 8, 4), *_vnni(16, 8, 4)), V4.features | {"dot4_u8i8"},
-    gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True, few_passes=True,
-    bytes_as=U8, requires=(*V4.requires, "avx512vnni"),
+    gcc_flags=NO_HOISTING, sets=SETS, caches=SERVER_CACHES, prefetch=PREFETCH, panel=PANEL, ample_ram=True,
+    few_passes=True, bytes_as=U8, requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 
 V4_BF16 = replace(

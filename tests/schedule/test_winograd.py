@@ -16,12 +16,14 @@ from ccml.ir.loops import F32, Access, Block, Buffer, Call, Expr, Kernel
 from ccml.ir.loops_rewrite import stmt_exprs, walk_expr
 from ccml.ir.program import Program
 from ccml.ir.steps import walk_calls
+from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import exact_machine, lower_graph
 from ccml.program.goal import Goal, Optimize
 from ccml.schedule import winograd
 from ccml.schedule.constant_matrices import ConstantMatrix
 from ccml.schedule.names import Names
+from ccml.schedule.winograd_choice import choose_tiling
 from ccml.schedule.winograd_matrices import ALL, TAPS, Filtering
 from ccml.targets import Machine, select
 from pytest import MonkeyPatch
@@ -197,6 +199,12 @@ def test_it_is_chosen_where_it_saves_time(machine: Machine) -> None:
     assert chosen(layer((1, 8, 8, 64), (64, 3, 3, 64), pad=PAD), machine) != ["contraction"]
     # With few channels, transforms would take more than the products.
     assert chosen(layer((1, 32, 32, 1), (4, 3, 3, 1), pad=PAD), machine) == ["contraction"]
+
+
+def test_weights_that_no_second_cache_keeps_are_read_once() -> None:
+    """Four megabytes of them; the tiles of a row alone would read them seven times."""
+    cpu = select("x86", cpu="x86-64-v4").cpu
+    assert choose_tiling(cpu, DType.F32, 256, (1, 14, 14, 256), 2).block == (1, 7, 7)
 
 
 def test_what_is_as_fast_as_its_weights_are_read_has_no_more_of_them() -> None:
