@@ -449,6 +449,11 @@ _ROWS: tuple[OpDef, ...] = (
         attrs={"body": at.GRAPH},
     ),
     OpDef(
+        "row_blocks", A, "the fused nodes of its body, for rows of the last dimension of frame at a time",
+        infer_fused, lambda arrays, attrs: evaluate_fused(arrays, attrs, OPS), macs=lambda node: fused_macs(node, OPS),
+        attrs={"body": at.GRAPH, "frame": at.COUNTS, "rows": at.COUNT},
+    ),
+    OpDef(
         "custom", A, "a custom operator: C of the user's, on whole tensors",
         cu.infer_custom, evaluate_custom, macs=cu.custom_macs, reads_back=True,
         attrs={

@@ -7,18 +7,25 @@ element, so every element meets the same operands as before.
 from __future__ import annotations
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.attributes import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .rewrite import Rewriter, rewrite, until_stable
 from .views import Shape, reshape, without_units
 
+ALONG_AXIS = ("softmax", "int_softmax")
+"""Operators whose results depend on the elements along the axis alone."""
+
 
 def sink_reshapes(graph: Graph) -> Graph:
-    """Sinks reshapes through pointwise operators whose other operands are numbers, constants or reshaped alike."""
+    """Sinks reshapes through pointwise operators whose other operands are numbers, constants or reshaped alike, and
+    through softmax where they leave the dimensions from its axis on as they are."""
     return until_stable(graph, lambda g: rewrite(g, _sink))
 
 
 def _sink(rewriter: Rewriter, node: Node) -> Value | None:
+    if node.op in ALONG_AXIS:
+        return _sink_behind_axis(rewriter, node)
     if OPS[node.op].kind is not Kind.POINTWISE or _per_axis(node):
         return None
     tables = OPS[node.op].tables
@@ -37,6 +44,18 @@ def _sink(rewriter: Rewriter, node: Node) -> Value | None:
     if any(operand is None for operand in operands):
         return None
     return reshape(rewriter, rewriter.like(node, *operands), target, loc=node.loc, name=node.output.name)
+
+
+def _sink_behind_axis(rewriter: Rewriter, node: Node) -> Value | None:
+    x, *others = node.operands
+    base, axis = _base(rewriter, x, node.output.shape), integer(node.attrs, "axis")
+    if base is None:
+        return None
+    behind = len(x.shape) - axis
+    if len(base.shape) < behind or base.shape[-behind:] != x.shape[-behind:]:
+        return None
+    result = rewriter.like(node, base, *others, axis=len(base.shape) - behind)
+    return reshape(rewriter, result, node.output.shape, loc=node.loc, name=node.output.name)
 
 
 def _per_axis(node: Node) -> bool:

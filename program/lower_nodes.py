@@ -35,6 +35,7 @@ from ..schedule.kernel import KernelContext
 from ..schedule.legalize import legalize
 from ..schedule.outputs import separate_outputs, storage_owners
 from ..schedule.params import bind_parameters
+from ..schedule.row_chains import block_rows
 from ..schedule.short_requantization import requantize_short
 from ..schedule.small_products import mark_small_products
 from ..schedule.tensors import Halo, TensorRef
@@ -151,7 +152,7 @@ class _Lowering:
         self, graph: Graph, machine: Machine, memory: _Memory, given: Sequence[str] = (), results: Sequence[str] = ()
     ) -> None:
         """A graph of control flow finds its inputs in the buffers ``given`` and leaves its outputs in ``results``."""
-        graph = in_terms_of(graph, machine)
+        graph = block_rows(in_terms_of(graph, machine), machine.cpu)
 
         def read_halo(node: Node) -> Halo | None:
             ctx = self._context(node)

@@ -53,6 +53,7 @@ from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
+from .row_blocks import lower_row_blocks
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .sum_pool import is_sum_pool, lower_sum_pool
 from .tensors import Halo
@@ -195,6 +196,16 @@ def _banded(ctx: KernelContext) -> float:
     return _scalar(7 * band_width(ctx) / len(weights))(ctx)
 
 
+def _nothing(ctx: KernelContext) -> float:
+    """Of what there is no other way to compute."""
+    return 0.0
+
+
+def _lowered(ctx: KernelContext) -> Block:
+    """The loops of a fused node inside another one."""
+    return choose_generator(ctx).emit(ctx)
+
+
 # ---------------------------------------------------------------- the table
 
 
@@ -288,6 +299,7 @@ GENERATORS: tuple[Generator, ...] = (
         "helium recurrence", _anchors("int_lstm", "int_gru", "int_rnn"), is_helium_recurrent, lower_helium_recurrent,
         _scalar(4), tunable=True,
     ),
+    Generator("blocks of rows", _anchors("row_blocks"), _always, lambda ctx: lower_row_blocks(ctx, _lowered), _nothing),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
     Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),

@@ -238,6 +238,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "gru": [([f(5, 2, 3), f(1, 12, 3), f(1, 12, 4), f(1, 24), f(1, 2, 4)], {**GRU, "direction": "reverse"})],
     "rnn": [([f(5, 2, 3), f(1, 4, 3), f(1, 4, 4)], {**RECURRENT, "activations": ("Relu",), "direction": "forward"})],
     "fused": [([f(2, 3)], {"body": relu_graph()})],
+    "row_blocks": [([f(2, 3)], {"body": relu_graph(), "frame": (2,), "rows": 1})],
     "if": [([np.array([going]), f(2, 3)], {"then": relu_graph(), "orelse": relu_graph()}) for going in (True, False)],
     "loop": [
         ([np.array(2), None, f(3), f(3)], {"step": STEP, "states": 1, "limit": 5, "tested": True}),
@@ -285,7 +286,7 @@ def test_rows_are_complete(op: str) -> None:
     assert row.name == op and row.summary
     assert (row.scalar is not None) == (row.kind is Kind.POINTWISE)
     assert (row.index_map is not None) == (row.kind is Kind.VIEW)
-    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op not in ("fused", "custom", "fetch"))
+    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op not in ("fused", "row_blocks", "custom", "fetch"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""Kernels one behind the other, a block of rows at a time: what is between them stays in the nearest caches.
+
+A layer whose result is larger than the second cache writes it to memory, from where the next one reads it. Here the
+loops of both, made for a block of rows, follow each other inside loops over the blocks; between them is memory for one
+block::
+
+    for each block of rows
+      hidden[rows] = gelu(x[block, rows] @ w + b)
+      y[block, rows] = hidden[rows] @ v + x[block, rows]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Node, Value
+from ..ir.loops import INDEX, Block, Buffer, Expr, Type, Var
+from ..ir.loops_rewrite import loop, loop_index, map_accesses
+from ..ops.attributes import integer, ints
+from ..ops.fused import body_of
+from .kernel import KernelContext
+from .row_splits import RowSplit, operand_parts, part_of
+from .tensors import TensorRef
+
+Choice = Callable[[KernelContext], Block]
+"""Makes the loops of a fused node."""
+
+
+def row_split(node: Node) -> RowSplit:
+    """How a ``row_blocks`` node takes its tensors apart."""
+    return RowSplit(ints(node.attrs, "frame"), integer(node.attrs, "rows"))
+
+
+def lower_row_blocks(ctx: KernelContext, choice: Choice) -> Block:
+    """The loops of a ``row_blocks`` node; those of its members by ``choice``."""
+    assert ctx.anchor is not None
+    return _Blocks(ctx, ctx.anchor, choice).emit()
+
+
+@dataclass
+class _Blocks:
+    ctx: KernelContext
+    node: Node
+    choice: Choice
+
+    def __post_init__(self) -> None:
+        self.split = row_split(self.node)
+        self.vars = [Var(self.ctx.names.fresh("b")) for _ in self.split.counts]
+        self.between: dict[str, Buffer] = {}
+
+    def emit(self) -> Block:
+        block = tuple(stmt for member in body_of(self.node.attrs).nodes for stmt in self._member(member))
+        for var, count in reversed(list(zip(self.vars, self.split.counts, strict=True))):
+            block = loop(var, count, *block)
+        return block
+
+    def _member(self, member: Node) -> Block:
+        ctx = self.ctx
+        parts = operand_parts(member, self.split)
+        part = None if parts is None else part_of(member, parts)
+        assert parts is not None and part is not None, member
+        inner = KernelContext(
+            part, ctx.cpu, {}, lambda value: self._constant(value, parts), ctx.names, ctx.packed, ctx.scratch
+        )
+        places: dict[str, tuple[Buffer, Expr]] = {}
+        for value in (*part.operands, *part.outputs):
+            inner.refs[value.name], place = self._tensor(value)
+            places[inner.refs[value.name].buffer.name] = place
+
+        def rule(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+            if buffer.name not in places:
+                return buffer, index
+            target, start = places[buffer.name]
+            return target, (_flat(buffer, index, start),)
+
+        return map_accesses(self.choice(inner), rule)
+
+    def _tensor(self, value: Value) -> tuple[TensorRef, tuple[Buffer, Expr]]:
+        """A block of a tensor as a member sees it, the elements in which it is, and the first of them."""
+        stem, kind = self.ctx.names.fresh("rows"), Type(value.dtype.stored)
+        whole = self.ctx.refs.get(value.name)
+        if whole is None:
+            if value.name not in self.between:
+                self.between[value.name] = self.ctx.temporary("between", value.dtype, (value.type.size,), align=64)
+            return TensorRef.whole(Buffer(stem, kind, value.shape)), (self.between[value.name], INDEX(0))
+        rank, start = len(whole.shape), INDEX(0)
+        shape = list(whole.buffer.shape)
+        for dim in range(rank):
+            if whole.shape[dim] == value.shape[dim]:
+                continue
+            shape[dim] = value.shape[dim]
+            number = dim + self._first(value, whole)
+            at = loop_index(self.vars[number], self.split.counts[number]) * value.shape[dim] + whole.offset[dim]
+            start = start + at * prod(whole.buffer.shape[dim + 1 :])
+        offset = [0 if whole.shape[dim] != value.shape[dim] else whole.offset[dim] for dim in range(rank)]
+        seen = TensorRef(Buffer(stem, kind, tuple(shape)), value.shape, tuple(offset))
+        return seen, (replace(whole.buffer, shape=(prod(whole.buffer.shape),)), start)
+
+    def _first(self, value: Value, whole: TensorRef) -> int:
+        """The dimension of the results that the first one of a tensor belongs to."""
+        return self.rank - len(whole.shape)
+
+    @property
+    def rank(self) -> int:
+        return len(self.node.output.shape)
+
+    def _constant(self, value: Value | None, parts: dict[str, tuple[int, ...]]) -> np.ndarray | None:
+        """A constant that blocks see as a whole."""
+        array = self.ctx.constant(value)
+        return array if array is None or value is None or array.shape == parts.get(value.name, array.shape) else None
+
+
+def _flat(buffer: Buffer, index: Sequence[Expr], start: Expr) -> Expr:
+    flat = start
+    for at, stride in zip(index, buffer.strides, strict=True):
+        flat = flat + at * stride
+    return flat
