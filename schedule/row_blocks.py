@@ -87,22 +87,20 @@ class _Blocks:
             if value.name not in self.between:
                 self.between[value.name] = self.ctx.temporary("between", value.dtype, (value.type.size,), align=64)
             return TensorRef.whole(Buffer(stem, kind, value.shape)), (self.between[value.name], INDEX(0))
-        rank, start = len(whole.shape), INDEX(0)
-        shape = list(whole.buffer.shape)
-        for dim in range(rank):
-            if whole.shape[dim] == value.shape[dim]:
-                continue
-            shape[dim] = value.shape[dim]
-            number = dim + self._first(value, whole)
-            at = loop_index(self.vars[number], self.split.counts[number]) * value.shape[dim] + whole.offset[dim]
-            start = start + at * prod(whole.buffer.shape[dim + 1 :])
-        offset = [0 if whole.shape[dim] != value.shape[dim] else whole.offset[dim] for dim in range(rank)]
-        seen = TensorRef(Buffer(stem, kind, tuple(shape)), value.shape, tuple(offset))
+        divided = [dim for dim, extent in enumerate(whole.shape) if extent != value.shape[dim]]
+        begin = 1 + max(divided, default=-1)
+        shape = (*value.shape[:begin], *whole.buffer.shape[begin:])
+        offset = (*(0 for _ in value.shape[:begin]), *whole.offset[begin:])
+        start: Expr = INDEX(0)
+        for dim in range(begin):
+            at = self._number(dim + self.rank - len(shape)) * value.shape[dim] if dim in divided else INDEX(0)
+            start = start + (at + whole.offset[dim]) * prod(whole.buffer.shape[dim + 1 :])
+        seen = TensorRef(Buffer(stem, kind, shape), value.shape, offset)
         return seen, (replace(whole.buffer, shape=(prod(whole.buffer.shape),)), start)
 
-    def _first(self, value: Value, whole: TensorRef) -> int:
-        """The dimension of the results that the first one of a tensor belongs to."""
-        return self.rank - len(whole.shape)
+    def _number(self, dim: int) -> Expr:
+        """Of the block along a dimension of the results."""
+        return loop_index(self.vars[dim], self.split.counts[dim])
 
     @property
     def rank(self) -> int:

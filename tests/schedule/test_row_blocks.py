@@ -115,6 +115,7 @@ CASES = {
     "one row a block": graph_of(perceptron, 5, 7, 3),
     "three products": graph_of(three, 2, 24, 10),
     "convolutions": graph_of(convolutions, 1, 12, 9, 5),
+    "borders of single rows": graph_of(convolutions, 3, 1, 9, 5),
     "attention": graph_of(attention, 30, 8),
     "attention of heads": graph_of(attention, 2, 3, 20, 8),
     "attention of a head": graph_of(attention, 1, 1, 22, 8),
