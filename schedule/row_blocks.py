@@ -49,18 +49,28 @@ class _Blocks:
 
     def __post_init__(self) -> None:
         self.split = row_split(self.node)
-        self.vars = [Var(self.ctx.names.fresh("b")) for _ in self.split.counts]
+        self.vars = [Var(self.ctx.names.fresh("b")) for _ in self.split.frame]
         self.between: dict[str, Buffer] = {}
 
     def emit(self) -> Block:
-        block = tuple(stmt for member in body_of(self.node.attrs).nodes for stmt in self._member(member))
-        for var, count in reversed(list(zip(self.vars, self.split.counts, strict=True))):
-            block = loop(var, count, *block)
+        *outer, extent = self.split.frame
+        count, left = divmod(extent, self.split.rows)
+        row = loop_index(self.vars[-1], count) * self.split.rows
+        block = loop(self.vars[-1], count, *self._members(self.split, row))
+        if left:
+            block = (*block, *self._members(replace(self.split, rows=left), INDEX(extent - left)))
+        for var, each in reversed(list(zip(self.vars, outer))):
+            block = loop(var, each, *block)
         return block
 
-    def _member(self, member: Node) -> Block:
+    def _members(self, split: RowSplit, row: Expr) -> Block:
+        """The loops of all members for the rows from ``row`` on."""
+        first = (*(loop_index(var, each) for var, each in zip(self.vars, split.frame[:-1])), row)
+        return tuple(stmt for member in body_of(self.node.attrs).nodes for stmt in self._member(member, split, first))
+
+    def _member(self, member: Node, split: RowSplit, first: Sequence[Expr]) -> Block:
         ctx = self.ctx
-        parts = operand_parts(member, self.split)
+        parts = operand_parts(member, split)
         part = None if parts is None else part_of(member, parts)
         assert parts is not None and part is not None, member
         inner = KernelContext(
@@ -68,7 +78,7 @@ class _Blocks:
         )
         places: dict[str, tuple[Buffer, Expr]] = {}
         for value in (*part.operands, *part.outputs):
-            inner.refs[value.name], place = self._tensor(value)
+            inner.refs[value.name], place = self._tensor(value, first)
             places[inner.refs[value.name].buffer.name] = place
 
         def rule(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
@@ -79,8 +89,9 @@ class _Blocks:
 
         return map_accesses(self.choice(inner), rule)
 
-    def _tensor(self, value: Value) -> tuple[TensorRef, tuple[Buffer, Expr]]:
-        """A block of a tensor as a member sees it, the elements in which it is, and the first of them."""
+    def _tensor(self, value: Value, first: Sequence[Expr]) -> tuple[TensorRef, tuple[Buffer, Expr]]:
+        """A block of a tensor as a member sees it, the elements in which it is, and the number of the first of them.
+        ``first`` are the indices of the block in the dimensions of the frame."""
         stem, kind = self.ctx.names.fresh("rows"), Type(value.dtype.stored)
         whole = self.ctx.refs.get(value.name)
         if whole is None:
@@ -93,14 +104,10 @@ class _Blocks:
         offset = (*(0 for _ in value.shape[:begin]), *whole.offset[begin:])
         start: Expr = INDEX(0)
         for dim in range(begin):
-            at = self._number(dim + self.rank - len(shape)) * value.shape[dim] if dim in divided else INDEX(0)
+            at = first[dim + self.rank - len(shape)] if dim in divided else INDEX(0)
             start = start + (at + whole.offset[dim]) * prod(whole.buffer.shape[dim + 1 :])
         seen = TensorRef(Buffer(stem, kind, shape), value.shape, offset)
         return seen, (replace(whole.buffer, shape=(prod(whole.buffer.shape),)), start)
-
-    def _number(self, dim: int) -> Expr:
-        """Of the block along a dimension of the results."""
-        return loop_index(self.vars[dim], self.split.counts[dim])
 
     @property
     def rank(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -15,8 +16,10 @@ from .row_splits import RowSplit, operand_parts, part_of
 
 LEAST = 1
 """The share of the second cache beyond which a result is not there any more when it is read."""
-BETWEEN = 1 << 18
+BETWEEN = 3 << 17
 """Bytes of a block that the nearest caches keep beside the weights."""
+EVEN = 2 / 3
+"""The share of as many rows as fit that is enough where blocks are all alike."""
 FEWEST_ROWS = 16
 """Of the product's rows in a block: with fewer, weights are read too often."""
 MOST_OPERANDS = 1 / 2
@@ -90,14 +93,22 @@ class _Chains:
             frame = result.shape[: last + 1]
             if frame[-1] == 1 or any(node.output.shape[: last + 1] != frame for node in chain):
                 continue
-            for rows in (r for r in range(frame[-1], 0, -1) if frame[-1] % r == 0):
-                split = RowSplit(frame, rows)
-                if prod(split.counts) > 1 and self._serves(chain, split):
-                    return split
+            splits = (RowSplit(frame, rows) for rows in self._rows(frame[-1]))
+            found = next((split for split in splits if split.blocks > 1 and self._serves(chain, split)), None)
+            if found is not None:
+                return found
         return None
 
+    def _rows(self, extent: int) -> Iterator[int]:
+        """Rows of a block, most first: they divide the extent where others are not much more. Rows that are left need
+        loops of their own, and with them their weights where these are not in panels."""
+        for rows in dict.fromkeys(-(-extent // count) for count in range(1, extent + 1)):
+            divisor = next(part for part in range(rows, 0, -1) if extent % part == 0)
+            yield rows if self.cpu.panel and divisor < rows * EVEN else divisor
+
     def _serves(self, chain: list[Node], split: RowSplit) -> bool:
-        between = sum(node.output.type.nbytes for node in chain[:-1]) // prod(split.counts)
+        share = split.rows / prod(split.frame)
+        between = sum(node.output.type.nbytes for node in chain[:-1]) * share
         rows = split.rows * prod(chain[-1].output.shape[len(split.frame) : -1])
         if between > BETWEEN or rows < FEWEST_ROWS or not any(map(_multiplies, chain)):
             return False

@@ -22,15 +22,15 @@ a product's right matrix the batches go with those of the rows."""
 @dataclass(frozen=True)
 class RowSplit:
     """How tensors whose first dimensions are ``frame`` are taken apart: each index of all dimensions of the frame but
-    its last one, of which a block has ``rows``."""
+    its last one, of which a block has ``rows``, and the last block what is left."""
 
     frame: tuple[int, ...]
     rows: int
 
     @property
-    def counts(self) -> tuple[int, ...]:
-        """The number of blocks along each dimension of the frame."""
-        return (*self.frame[:-1], self.frame[-1] // self.rows)
+    def blocks(self) -> int:
+        """The number of all blocks."""
+        return prod(self.frame[:-1]) * -(-self.frame[-1] // self.rows)
 
     def part(self, shape: Sequence[int], rank: int, columns: int = 0) -> tuple[int, ...] | None:
         """The shape of a block of a tensor that broadcasts to ``rank`` dimensions; its last ``columns`` are whole.

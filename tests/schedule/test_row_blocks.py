@@ -117,6 +117,8 @@ CASES = {
     "convolutions": graph_of(convolutions, 1, 12, 9, 5),
     "borders of single rows": graph_of(convolutions, 3, 1, 9, 5),
     "attention": graph_of(attention, 30, 8),
+    "rows that are left": graph_of(attention, 31, 8),
+    "rows that are left of batches": graph_of(perceptron, 3, 53, 16),
     "attention of heads": graph_of(attention, 2, 3, 20, 8),
     "attention of a head": graph_of(attention, 1, 1, 22, 8),
     "shared keys": graph_of(shared_keys, 2, 3, 10, 8),
@@ -173,10 +175,15 @@ def test_results_that_caches_keep_are_computed_one_by_one() -> None:
 
 
 def test_what_is_between_stays_in_the_nearest_caches() -> None:
-    """Scores and their exponentials: 252 KiB of 1,536 rows, and of 2,048 more than 256."""
+    """Scores and their exponentials: 336 KiB of 2,048 rows, and of 3,072 more than 384."""
     graph = optimize(graph_of(attention, 12, 12_288, 64))
     (node,) = blocks_of(graph, X86)
-    assert node.attrs["frame"] == (12, 12_288) and node.attrs["rows"] == 1536
+    assert node.attrs["frame"] == (12, 12_288) and node.attrs["rows"] == 2048
+
+
+def test_a_prime_number_of_rows() -> None:
+    (node,) = blocks_of(optimize(graph_of(attention, 12, 8191, 64)), X86)
+    assert 16 <= node.attrs["rows"] < 8191
 
 
 def other_readers(layers: Layers, x: Value) -> Value:
