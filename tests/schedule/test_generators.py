@@ -178,6 +178,7 @@ def test_generators_have_names_of_their_own_or_other_anchors() -> None:
 
 
 SMALL = integer_conv_graph((1, 1, 1, 2), (2, 1, 1, 2))
+SMALL_MAP = integer_conv_graph((1, 5, 5, 5), (5, 3, 3, 1), group=5)
 CHOICES = {
     "block": (INTEGER_CONVS["plain 3x3"], "cortex-m4", "dsp contraction"),
     "vectors": (INTEGER_CONVS["plain 3x3"], "cortex-m55", "helium contraction"),
@@ -185,6 +186,9 @@ CHOICES = {
     "no blocks": (INTEGER_CONVS["plain 3x3"], "generic", "contraction"),
     "less work than a call": (SMALL, "cortex-m4", "few channels"),
     "blocks of depthwise": (INTEGER_CONVS["depthwise"], "cortex-m4", "dsp depthwise"),
+    "words of depthwise": (INTEGER_CONVS["depthwise"], "cortex-m3", "plain depthwise"),
+    "staging dearer than a small map": (SMALL_MAP, "cortex-m3", "depthwise"),
+    "lanes without channels": (SMALL_MAP, "cortex-m4", "depthwise"),
     "depthwise": (CONVS["depthwise"], "generic", "depthwise"),
     "groups of several channels": (CONVS["groups"], "generic", "contraction"),
 }
