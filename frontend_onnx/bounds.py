@@ -9,7 +9,6 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType, TensorType
-from .stacked_lists import growing
 from .string_tables import DEFAULT_BOUND
 from .tensors import MAX_ELEMENTS
 
@@ -31,7 +30,7 @@ def check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType], gra
     for name, bound in bounds.items():
         if name not in strings and name not in counted:
             known = ", ".join([*strings, *counted][:_MAX_NAMED])
-            reason = f"{name} is no input of strings, result of a Range or rows of a Loop"
+            reason = f"{name} is no input of strings, and no result of a Range or Loop"
             raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=f"there are {known}" if known else "there are none")
         most, unit = (MAX_BYTES, "bytes") if name in strings else (MAX_ELEMENTS, "elements")
         if not 1 <= bound <= most:
@@ -39,15 +38,13 @@ def check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType], gra
 
 
 def _counted(graph: onnx.GraphProto) -> Iterator[str]:
-    """Results of Range, and rows and growing sequences of Loop, in the graphs of nodes as well."""
+    """Results of Range and of Loop, in the graphs of nodes as well."""
     for node in graph.node:
         bodies = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
         if node.op_type == "Range":
             yield from node.output
         elif node.op_type == "Loop":
-            carried = max(len(node.input) - 2, 0)
-            grown = [n for body in bodies for n in range(carried) if growing(body, n)]
-            yield from (name for n, name in enumerate(node.output) if n >= carried or n in grown)
+            yield from (name for name in node.output if name)
         for body in bodies:
             yield from _counted(body)
 

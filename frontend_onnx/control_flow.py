@@ -5,23 +5,22 @@ Shapes are static: both branches give the same ones, and carried values keep the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.graph import AttrValue, Node, Value
-from ..ir.types import DType, TensorType
-from ..ops.control import NO_LIMIT, plain
-from .counts import Polynomial
+from ..ir.graph import Node, Value
+from ..ir.types import DType
+from .carried_extents import CarriedExtents, Change, Limits, Place, UnboundedError
+from .loop_node import LoopNode
 from .probe import MARK
 from .region_extents import counted_branches, same_ranks
 from .region_strings import branches_of_bytes, strings_of_bytes
 from .regions import (
-    Region,
     finished,
     flag,
     in_form,
@@ -42,12 +41,6 @@ if TYPE_CHECKING:
     from .walk import Walker
 
 _SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or give both branches the same rank"
-_SAME_STATES = "give the value its largest shape from the start, or make the trip count a small constant"
-_STATIC_ROWS = (
-    "bound them with --max {name}=N; make the trip count a constant; or, where the passes are always as many, declare "
-    "the shape of the output in the model (value_info)"
-)
-_SAME_ROWS = "end the body before this row"
 _MAX_ROWS = 2**31
 """Trip counts from here on are no bound but mean any number."""
 
@@ -90,8 +83,10 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
     results = [outputs.get(n, value) for n, value in enumerate(then)]
     for n, each in extents.items():
         if n in outputs:
-            counts = {axis: results[count] if isinstance(count, int) else count for axis, count in each.items()}
-            walker.builder.extents[results[n].name] = counts
+            walker.builder.extents[results[n].name] = {
+                axis: count if isinstance(count, Value) else count.value(walker.builder, results, site.loc)
+                for axis, count in each.items()
+            }
     walker.builder.doubts |= {results[n].name: doubt for n, doubt in doubts.items()}
     for n in strings:
         results[n] = strings_of_bytes(walker.builder, results[n], site.loc)
@@ -131,160 +126,25 @@ def _check_branches(site: Site, names: Sequence[str], then: Sequence[Value], ore
 # ---- Loop and Scan
 
 
-@dataclass
-class _Loop:
-    """A loop that is being built. ``names`` are those of its results: of the last carried values, then of the rows.
-
-    ``extent`` is how many passes there are where that is an extent, ``most`` how many there are at most. Where
-    ``counted``, the last carried value is the number of passes, which is the extent of rows whose number a run finds;
-    it is none of the results."""
-
-    walker: Walker
-    site: Site
-    carried: Sequence[Value]
-    names: Sequence[str]
-    limit: int | None
-    count: Value | None = None
-    going: Value | None = None
-    counted: bool = False
-    extent: Value | None = None
-    most: Polynomial | None = None
-    number: Value = field(init=False)
-    formals: list[Value] = field(init=False)
-
-    def __post_init__(self) -> None:
-        if any(value.name in self.walker.builder.strings for value in self.carried):
-            raise unsupported(self.site, "a carried value of strings", "make the trip count a small constant")
-        fresh = self.walker.builder.names.fresh
-        self.number = Value(fresh(f"{self.site.loc}.iteration"), TensorType(DType.I64, ()))
-        self.formals = [Value(fresh(f"{value.name}.state"), plain(value.type)) for value in self.carried]
-        passes = tuple(value.name for value in (self.count, self.going) if value is not None)
-        self.walker.builder.formals[self.number.name] = passes
-        self.walker.builder.passes[self.number.name] = self.limit, self.most
-        for formal, value in zip(self.formals, self.carried):
-            extents = self.walker.builder.extents_of(value, self.site.loc)
-            if extents:  # each pass has those of the first
-                self.walker.builder.extents[formal.name] = extents
-            self.walker.builder.formals[formal.name] = (*passes, value.name)
-
-    def arguments(self) -> list[Value]:
-        """What the body finds in place of its carried values: those without elements are constants."""
-        builder = self.walker.builder
-        return [
-            formal if formal.type.size
-            else builder.typed_constant(np.empty(formal.shape, formal.dtype.numpy), formal.type, f"{formal.name}.empty")
-            for formal in self.formals
-        ]  # fmt: skip
-
-    def emit(self, nodes: Sequence[Node], results: Sequence[Value], condition: Value | None) -> list[Value]:
-        """The last carried values, and the rows stacked; ``results`` are carried values and rows of one pass. Where
-        a run finds how many rows there are, their shape is a bound."""
-        builder, site = self.walker.builder, self.site
-        states, rows = results[: len(self.carried)], results[len(self.carried) :]
-        for formal, value in zip(self.formals, states):
-            self._check_state(formal, value)
-        lengths = [self._rows(len(states) + n, condition) for n in range(len(rows))]
-        known = [length for length in (*lengths, self.limit) if length is not None]
-        limit, counts = min(known, default=None), None in lengths
-        changed = [n for n, (a, b) in enumerate(zip(states, self.formals)) if a.type.size and a.name != b.name]
-        if self.counted and not counts:
-            changed.remove(len(states) - 1)
-        stacked = [n for n, row in enumerate(rows) if row.type.size and limit]
-        own = [states[n] for n in changed] + [rows[n] for n in stacked]
-        part = finished(builder, "step", nodes, [*([condition] if condition is not None else []), *own])
-        formals, operands = self._inputs(part, changed)
-        attrs: dict[str, AttrValue] = {
-            "step": part.graph(builder, formals), "states": len(changed), "tested": condition is not None,
-            "limit": NO_LIMIT if limit is None else limit,
-        }  # fmt: skip
-        names = [self._name(n) for n in (*changed, *(len(states) + n for n in stacked))]
-        inputs = [self.count, self.going, *operands]
-        made = list(builder.emit_whole("loop", inputs, attrs, loc=site.loc, names=names)) if own else []
-        for n, value in zip(changed, made):
-            if n < len(self.formals) and self.formals[n].name in builder.extents:
-                builder.extents[value.name] = builder.extents[self.formals[n].name]
-        for n, value in zip(stacked, made[len(changed) :]):
-            extents = self._row_extents(rows[n]) | ({} if self.extent is None else {0: self.extent})
-            if extents:
-                builder.extents[value.name] = extents
-        outputs = list(self.carried)
-        for n, value in zip(changed, made):
-            outputs[n] = value
-        outputs += [
-            made[len(changed) + stacked.index(n)] if n in stacked else self._empty(row, limit or 0)
-            for n, row in enumerate(rows)
-        ]
-        if self.counted:
-            passes = outputs.pop(len(states) - 1)
-            for value, length in zip(outputs[len(states) - 1 :], lengths, strict=True):
-                if length is None and value.type.size:
-                    builder.extents[value.name] = {**builder.extents.get(value.name, {}), 0: passes}
-        return outputs
-
-    def _inputs(self, part: Region, changed: Sequence[int]) -> tuple[list[Value], list[Value]]:
-        """The inputs of the graph, and the operands of the node for all but the first of them. Carried values that
-        never change are captured."""
-        builder = self.walker.builder
-        states = [self.formals[n] for n in changed]
-        captured = part.captured(builder, [self.number, *states])
-        around = {formal.name: value for formal, value in zip(self.formals, self.carried)}
-        operands = [self.carried[n] for n in changed] + [around.get(value.name, value) for value in captured]
-        return [self.number, *states, *captured], operands
-
-    def _row_extents(self, row: Value) -> dict[int, Value]:
-        """Those of rows one below the other; all passes have the same."""
-        builder = self.walker.builder
-        found = dict(builder.extents_of(row, self.site.loc))
-        if any(builder.counts.depth(builder.polynomial(count)) > builder.depth_of_nodes for count in found.values()):
-            raise unsupported(self.site, "a row whose extent each pass finds anew", _SAME_ROWS)
-        return {axis + 1: count for axis, count in found.items()}
-
-    def _check_extents(self, name: str, formal: Value, value: Value) -> None:
-        builder, loc = self.walker.builder, self.site.loc
-        old, new = (
-            {axis: count.name for axis, count in builder.extents_of(each, loc).items()} for each in (formal, value)
-        )
-        if old != new and not builder.compares:  # which does not know yet what constants depend on extents
-            what = f"a loop at run time in which {name} changes its extents"
-            raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
-
-    def _check_state(self, formal: Value, value: Value) -> None:
-        name = self._name(self.formals.index(formal))
-        if value.dtype is not formal.dtype:
-            reason = f"{self.site.node.op_type}: {name} is {formal.type}, then {value.type}"
-            raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=self.site.loc)
-        if value.shape != formal.shape:
-            what = f"a loop at run time in which {name} changes from {formal.type} to {value.type}"
-            raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
-        self._check_extents(name, formal, value)
-
-    def _rows(self, position: int, condition: Value | None) -> int | None:
-        """How many rows there are, which is known where the number of passes is, or where the model says so; ``None``
-        where a run finds it, up to the limit."""
-        if self.extent is not None:
-            return self.limit
-        if self.limit is not None and self.count is None and self.going is None and condition is None:
-            return self.limit
-        outputs = list(self.site.node.output)
-        declared = self.site.declared(outputs.index(name)) if (name := self._name(position)) in outputs else None
-        if (not declared or declared[0] is None) and self.counted:
-            return None
-        if not declared or declared[0] is None:
-            what = f"the length of {name}, a row for each pass, is known at run time only, which"
-            raise unsupported(self.site, what, _STATIC_ROWS.format(name=name), [self.count, self.going, condition])
-        return declared[0]
-
-    def _name(self, position: int) -> str:
-        return (self.names[position] if position < len(self.names) else "") or f"result {position}"
-
-    def _empty(self, row: Value, limit: int) -> Value:
-        type_ = TensorType(row.dtype, (limit, *row.shape))
-        return self.walker.builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{row.name}.rows")
-
-
 def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_going: bool = False) -> Results:
     """A Loop whose trip count or condition is known at run time, or whose passes are many. The body ``keeps_going``
-    where it gives the condition back that it is given."""
+    where it gives the condition back that it is given.
+
+    It is walked anew where its passes are found to change extents of carried values."""
+    changes: dict[Place, Change] = {}
+    while True:
+        back = walker.mark()
+        found, results = _walked_loop(walker, site, carried, keeps_going, changes)
+        if not found:
+            return results
+        back()
+        changes |= found
+
+
+def _walked_loop(
+    walker: Walker, site: Site, carried: Sequence[Bound], keeps_going: bool, changes: Mapping[Place, Change]
+) -> tuple[dict[Place, Change], Results]:
+    """What else the passes change than the ``changes``; where that is nothing, the results."""
     count, start = (*site.inputs[:2], None, None)[:2]
     passes_of_run = walker.builder.numbers.of(count) if count is not None else None
     extent, bound, most_passes = None, None, None
@@ -309,19 +169,28 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     bounded = [*rows_of, *(site.node.output[n] for n in grown)]
     given = [walker.builder.most[name] for name in bounded if name in walker.builder.most]
     given += [] if bound is None else [bound]
+    state_names = names_in_form(kept, kept_names)
+    named = {n: walker.builder.most[name] for n, name in enumerate(state_names) if name in walker.builder.most}
+    changing = CarriedExtents(walker.builder, states, changes, site.loc)
     trips, most = limit, min([*given, *([] if limit is None else [limit])], default=None)
-    counted = extent is None and bool(bounded) and most is not None and 0 < most < _MAX_ROWS
+    most = changing.passes(_limits(most, named)) if changing.by_passes else most
+    counted = extent is None and bool(bounded or changing.by_passes) and most is not None and 0 < most < _MAX_ROWS
     passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
-    names = [*names_in_form(kept, kept_names), *("" for _ in passes), *rows_of]
-    loop = _Loop(
-        walker, site, [*states, *passes], names, most, count if trips is None else None,
-        start if going is None else None, counted, extent, most_passes,
+    states, counts = changing.first()
+    names = [*state_names, *(f"{site.loc}{MARK}" for _ in counts), *("" for _ in passes), *rows_of]
+    loop = LoopNode(
+        walker, site, [*states, *counts, *passes], names, most, count if trips is None else None,
+        start if going is None else None, counted, extent, most_passes, changing,
     )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
     deciding = tuple(value.name for value in (loop.count, loop.going) if value is not None)
     appended: dict[int, Sequence[Value]] = {}
 
+    differ: dict[Place, Change] = {}
+
     def walk() -> list[Value | Missing]:
+        formals = loop.formals[: len(states)]
+        changing.begin(loop.number, loop.limit, formals, loop.formals[len(states) : len(states) + len(counts)])
         rest = iter(in_form(kept, loop.arguments()[: len(states)]))
         own = [GrowingList(f"{site.loc}.{n}", deciding) if n in grown else next(rest) for n in range(len(carried))]
         condition, *found = walk_body(walker, site, graph, [loop.number, true, *own], {})
@@ -337,13 +206,23 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
         if not same_form(new, kept):
             what = f"a loop at run time in which {shown_form(kept)} become {shown_form(new)}"
             raise unsupported(site, what, "make the trip count a small constant", [loop.count, loop.going])
+        values = _tensors(new)
+        try:
+            differ.update(changing.changed(formals, values, _limits(loop.limit, named)))
+        except UnboundedError as error:
+            raise loop.changes_shape(formals[error.number], values[error.number]) from None
+        values, lengths = changing.end(formals, values)
         one = walker.builder.constant(np.asarray(1, np.int64), f"{site.loc}.one")
         done = walker.builder.emit("add", [loop.number, one], loc=site.loc) if counted else ()
-        return tensors_of([condition, *new, *done, *rows, *(row for n in grown for row in appended[n])])
+        return tensors_of([condition, *values, *lengths, *done, *rows, *(row for n in grown for row in appended[n])])
 
     nodes, results = region(walker, site, walk)
-    if results is None:
-        return [Missing.UNKNOWN] * len(site.node.output)
+    if results is None or differ:
+        return differ, [Missing.UNKNOWN] * len(site.node.output)
+    for name in [state_names[n] for n in named if n not in {number for number, _ in changes}]:
+        hint = "it bounds bytes of strings, elements of a Range, rows of a Loop and what grows in one"
+        reason = f"all passes leave the extents of {name} as they are"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=site.loc, hint=hint)
     condition: Value | None = results[0]
     known = flag(walker, condition)
     if known is not None:
@@ -358,7 +237,11 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     own = [next(rows) for _ in rows_of]
     for n in grown:  # in ascending order
         last.insert(n, _grown(walker, site, carried[n], [next(rows) for _ in appended[n]]))
-    return [*last, *own]
+    return {}, [*last, *own]
+
+
+def _limits(passes: int | None, named: Mapping[int, int]) -> Limits:
+    return Limits(None if passes is None or passes >= _MAX_ROWS else passes, named)
 
 
 def _grown(walker: Walker, site: Site, given: Bound, appended: Sequence[Value]) -> AnyList:
@@ -389,7 +272,7 @@ def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
     """A Scan of many elements."""
     names, extent = list(site.node.output), scanned.extent
     most = None if extent is None else walker.builder.polynomial(extent)
-    loop = _Loop(walker, site, scanned.states, names, scanned.count, extent, extent=extent, most=most)
+    loop = LoopNode(walker, site, scanned.states, names, scanned.count, extent, extent=extent, most=most)
     graph = site.attributes["body"].g
 
     def walk() -> list[Value | Missing]:

@@ -162,7 +162,9 @@ def _broadcast(site: Site, positions: Sequence[int], shape: Sequence[int], last:
                     repeated.append(extent)
                 elif extent is not None or value.shape[dim] != 1:
                     here.append(extent)
-        if not any(extent is None or site.least(extent) > 1 for extent in here):
+        if not here:
+            here = [site.builder.product(repeated, site.loc)] if repeated else []
+        elif not any(extent is None or site.least(extent) > 1 for extent in here):
             here += repeated
         extent = site.same(axis, here)
         if extent is not None:

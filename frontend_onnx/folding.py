@@ -253,6 +253,13 @@ class FoldingBuilder(GraphBuilder):
             total = total + self.polynomial(count)
         return self.counts.value(total, loc)
 
+    def product(self, counts: Sequence[Value], loc: str) -> Value:
+        """The product of ``counts``, each of them once; the same value whenever it is asked for."""
+        product = Polynomial.constant(1)
+        for each in dict.fromkeys(self.polynomial(count) for count in counts):
+            product = product * each
+        return self.counts.value(product, loc)
+
     def stepped(self, count: Value, more: int, step: int, loc: str) -> Value:
         """``(count + more) // step``, at least 0; the same value whenever it is asked for."""
         total = self.polynomial(count) + Polynomial.constant(more)

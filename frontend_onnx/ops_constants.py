@@ -202,9 +202,10 @@ def eye_like(ctx: NodeContext) -> Sequence[Value]:
 
 def trilu(ctx: NodeContext) -> Sequence[Value]:
     """Zeros below (or above) a diagonal: a mask over the last two dimensions."""
-    x = ctx.input(0)
+    x, extents = ctx.input(0), ctx.extents(ctx.input(0))
     if len(x.shape) < 2:
         raise ctx.invalid(f"Trilu of {x.type}, which has no matrices")
+    ctx = replace(ctx, over_bounds=True) if extents else ctx
     given, below = ctx.optional(1) or ctx.constant(np.zeros((), np.int64)), not ctx.integer("upper", 1)
     if given.type.size != 1:
         raise ctx.invalid(f"k has {given.type.size} elements, not one")
@@ -218,9 +219,8 @@ def trilu(ctx: NodeContext) -> Sequence[Value]:
         within = ctx.emit("clip", ctx.reshape(given, ()), lo=-x.shape[-2], hi=x.shape[-1])
         diagonal = ctx.emit("add", ctx.constant(rows), within)
         kept = ctx.emit("le" if below else "ge", ctx.constant(columns), diagonal)
-    if x.dtype is DType.BOOL:
-        return [ctx.emit("and", x, kept)]
-    return [ctx.emit("where", kept, x, ctx.scalar(0, x))]
+    y = ctx.emit("and", x, kept) if x.dtype is DType.BOOL else ctx.emit("where", kept, x, ctx.scalar(0, x))
+    return [ctx.with_extents(y, extents) if extents else y]
 
 
 def one_hot(ctx: NodeContext) -> Sequence[Value]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import AttrValue, Node, Value
+from .counted_movement import ZERO
 from .counts import Polynomial
 from .declared import Extents
 from .folding import Doubt, FoldingBuilder
@@ -19,13 +21,27 @@ Branch = tuple[tuple[Node, ...], list[Value] | None]
 """The nodes of a branch, and its results."""
 
 
+@dataclass(frozen=True)
+class Differing:
+    """An extent that is ``base`` and what result ``number`` of the branches holds, ``span`` of which are the limits."""
+
+    number: int
+    base: Polynomial
+    span: tuple[int, int]
+
+    def value(self, builder: FoldingBuilder, results: Sequence[Value], loc: str) -> Value:
+        low, high = self.span
+        return builder.counts.value(self.base + builder.counts.atom(results[self.number], high, low), loc)
+
+
 def counted_branches(
     builder: FoldingBuilder, branches: Sequence[Branch], loc: str
-) -> tuple[list[Branch], dict[int, dict[int, Value | int]]]:
+) -> tuple[list[Branch], dict[int, dict[int, Value | Differing]]]:
     """Branches with results of the same shapes, and behind these the extents that differ. For each result its
-    dimensions with extents: the value of both branches, or the number of the result that holds it."""
+    dimensions with extents: the value of both branches, or what differs. Of numbers that differ by a constant one
+    and the difference is told, so that what follows knows that it is no more."""
     values = [[builder.numbers.in_run(value, loc) for value in results or []] for _, results in branches]
-    extents: dict[int, dict[int, Value | int]] = {}
+    extents: dict[int, dict[int, Value | Differing]] = {}
     shapes: dict[int, tuple[int, ...]] = {}
     differ: list[tuple[Polynomial, ...]] = []
     for n, each in enumerate(zip(*values)):
@@ -35,8 +51,12 @@ def counted_branches(
         for axis in range(len(each[0].shape)):
             counts = tuple(_extent(builder, value, axis, loc) for value in each)
             if len(set(counts)) > 1:
-                extents.setdefault(n, {})[axis] = len(values[0]) + len(differ)
-                differ.append(counts)
+                base = counts[1] if (counts[0] - counts[1]).number is not None else ZERO
+                base = base if builder.counts.depth(base) <= builder.depth_of_nodes else ZERO
+                own = tuple(count - base for count in counts)
+                lows, highs = zip(*map(builder.counts.span, own))
+                extents.setdefault(n, {})[axis] = Differing(len(values[0]) + len(differ), base, (min(lows), max(highs)))
+                differ.append(own)
             elif counts[0].number is None:
                 extents.setdefault(n, {})[axis] = builder.counts.value(counts[0], loc)
     made: list[Branch] = []
