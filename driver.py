@@ -29,8 +29,8 @@ from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
 from .ir.types import DType, TensorType
+from .ops.control import all_graphs
 from .passes.by_rows import by_rows, input_name
-from .passes.control import all_graphs
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
 from .passes.precision import FloatFormat

@@ -14,11 +14,12 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node, Value
-from ..ir.types import DType
+from ..ir.types import DType, TensorType
 from .carried_extents import CarriedExtents, Change, Limits, Place, UnboundedError
+from .counts import Polynomial
 from .loop_node import LoopNode
 from .probe import MARK
-from .region_extents import counted_branches, same_ranks
+from .region_extents import Branch, counted_branches, same_ranks
 from .region_strings import branches_of_bytes, strings_of_bytes
 from .regions import (
     finished,
@@ -34,7 +35,7 @@ from .regions import (
     walk_body,
 )
 from .scope import AnyList, Bound, GrowingList, Missing, Results, Site, parts
-from .stacked_lists import growing, lengthened
+from .stacked_lists import common_lists, growing, lengthened, lengths_change, looked_into, stacked
 
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
@@ -57,6 +58,7 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
     found = [_walked_branch(walker, site, site.attributes[name].g, forms) for name in ("then_branch", "else_branch")]
     if any(results is None for _, results in found):
         return [Missing.UNKNOWN] * len(site.node.output)
+    found, forms = _lists_alike(walker, site, found, forms)
     _check_forms(site, *forms)
     found, strings = branches_of_bytes(walker.builder, found, site.loc)
     outputs_of = names_in_form(forms[0], site.node.output)
@@ -105,6 +107,27 @@ def _walked_branch(
     return region(walker, site, walk, strings=True)
 
 
+def _lists_alike(
+    walker: Walker, site: Site, branches: Sequence[Branch], forms: Sequence[Sequence[Bound]]
+) -> tuple[Sequence[Branch], Sequence[Sequence[Bound]]]:
+    """Branches that give lists of different lengths give rows, as many as a run tells."""
+    lists = common_lists(*forms)
+    if not lists:
+        return branches, forms
+    made: list[Branch] = []
+    new: list[Sequence[Bound]] = []
+    for (nodes, _), form in zip(branches, forms):
+        walker.builder.enter(nodes)
+        try:
+            new.append([
+                stacked(walker.context(site), value, lists[n]) if n in lists else value for n, value in enumerate(form)
+            ])  # fmt: skip
+        finally:
+            nodes = walker.builder.leave()
+        made.append((nodes, _tensors(new[-1])))
+    return made, new
+
+
 def _check_forms(site: Site, then: Sequence[Bound], orelse: Sequence[Bound]) -> None:
     if len(then) != len(orelse) or len(then) < len(site.node.output):
         reason = f"If: its branches have {len(then)} and {len(orelse)} results, the node {len(site.node.output)}"
@@ -130,63 +153,93 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     """A Loop whose trip count or condition is known at run time, or whose passes are many. The body ``keeps_going``
     where it gives the condition back that it is given.
 
-    It is walked anew where its passes are found to change extents of carried values."""
-    changes: dict[Place, Change] = {}
+    It is walked anew where its passes are found to change extents of carried values, or the lengths of lists."""
+    found = _Changing({}, {})
     while True:
         back = walker.mark()
-        found, results = _walked_loop(walker, site, carried, keeps_going, changes)
-        if not found:
+        more, results = _walked_loop(walker, site, carried, _trips(walker, site, keeps_going), found)
+        if not more.changes and not more.lists:
             return results
         back()
-        changes |= found
+        kept = {} if more.lists else found.changes  # of which the carried values are others
+        found = _Changing({**kept, **more.changes}, {**found.lists, **more.lists})
 
 
-def _walked_loop(
-    walker: Walker, site: Site, carried: Sequence[Bound], keeps_going: bool, changes: Mapping[Place, Change]
-) -> tuple[dict[Place, Change], Results]:
-    """What else the passes change than the ``changes``; where that is nothing, the results."""
+@dataclass(frozen=True)
+class _Changing:
+    """Extents of carried values, and the types of tensors of carried lists whose length changes, that passes change."""
+
+    changes: Mapping[Place, Change]
+    lists: Mapping[int, TensorType]
+
+
+@dataclass(frozen=True)
+class _Trips:
+    """The trip count and the first condition, what is known of them while compiling, and the trip count as an extent:
+    of ``most`` passes, and where nothing else ends the loop."""
+
+    count: Value | None
+    start: Value | None
+    limit: int | None
+    going: bool | None
+    most: Polynomial | None = None
+    extent: Value | None = None
+
+
+def _trips(walker: Walker, site: Site, keeps_going: bool) -> _Trips:
     count, start = (*site.inputs[:2], None, None)[:2]
     passes_of_run = walker.builder.numbers.of(count) if count is not None else None
-    extent, bound, most_passes = None, None, None
+    extent, most = None, None
     if count is not None and passes_of_run is not None and passes_of_run[0].number is None:
-        most_passes = passes_of_run[0]
-        bound = walker.builder.counts.span(most_passes)[1]
+        most = passes_of_run[0]
         count = walker.builder.numbers.in_run(count, site.loc)
         if keeps_going and (start is None or flag(walker, start)):
-            extent = count = walker.builder.counts.value(passes_of_run[0], site.loc)
+            extent = count = walker.builder.counts.value(most, site.loc)
     limit = None if count is None else integer(walker, count)
     going = flag(walker, start) if start is not None else True
     for value, dtype, what in ((count, DType.I64, "trip count"), (start, DType.BOOL, "condition")):
         if value is not None and (value.dtype is not dtype or value.type.size != 1):
             reason = f"Loop: the {what} is {value.type}, not one {dtype.value}"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
-    limit = 0 if going is False else None if limit is None else max(limit, 0)
-    graph = site.attributes["body"].g
-    grown = [n for n, value in enumerate(carried) if isinstance(value, AnyList) and growing(graph, n)]
+    return _Trips(count, start, 0 if going is False else None if limit is None else max(limit, 0), going, most, extent)
+
+
+def _walked_loop(
+    walker: Walker, site: Site, carried: Sequence[Bound], trips: _Trips, known: _Changing
+) -> tuple[_Changing, Results]:
+    """What else the passes change than is known; where that is nothing, the results."""
+    graph, changes = site.attributes["body"].g, known.changes
+    carried = [
+        stacked(walker.context(site), value, known.lists[n]) if n in known.lists else value
+        for n, value in enumerate(carried)
+    ]
+    grown = [
+        n for n, value in enumerate(carried)
+        if isinstance(value, AnyList) and n not in known.lists and growing(graph, n) and not looked_into(graph, n)
+    ]  # fmt: skip
     kept = [value for n, value in enumerate(carried) if n not in grown]
     kept_names = [name for n, name in enumerate(site.node.output[: len(carried)]) if n not in grown]
     states, rows_of = _tensors(kept), list(site.node.output[len(carried) :])
     bounded = [*rows_of, *(site.node.output[n] for n in grown)]
     given = [walker.builder.most[name] for name in bounded if name in walker.builder.most]
-    given += [] if bound is None else [bound]
+    given += [] if trips.most is None else [walker.builder.counts.span(trips.most)[1]]
     state_names = names_in_form(kept, kept_names)
     named = {n: walker.builder.most[name] for n, name in enumerate(state_names) if name in walker.builder.most}
     changing = CarriedExtents(walker.builder, states, changes, site.loc)
-    trips, most = limit, min([*given, *([] if limit is None else [limit])], default=None)
+    most = min([*given, *([] if trips.limit is None else [trips.limit])], default=None)
     most = changing.passes(_limits(most, named)) if changing.by_passes else most
-    counted = extent is None and bool(bounded or changing.by_passes) and most is not None and 0 < most < _MAX_ROWS
+    counted = trips.extent is None and bool(bounded or changing.by_passes) and most is not None and 0 < most < _MAX_ROWS
     passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
     states, counts = changing.first()
     names = [*state_names, *(f"{site.loc}{MARK}" for _ in counts), *("" for _ in passes), *rows_of]
     loop = LoopNode(
-        walker, site, [*states, *counts, *passes], names, most, count if trips is None else None,
-        start if going is None else None, counted, extent, most_passes, changing,
+        walker, site, [*states, *counts, *passes], names, most, trips.count if trips.limit is None else None,
+        trips.start if trips.going is None else None, counted, trips.extent, trips.most, changing,
     )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
     deciding = tuple(value.name for value in (loop.count, loop.going) if value is not None)
     appended: dict[int, Sequence[Value]] = {}
-
-    differ: dict[Place, Change] = {}
+    differ, lists = dict[Place, Change](), dict[int, TensorType]()
 
     def walk() -> list[Value | Missing]:
         formals = loop.formals[: len(states)]
@@ -202,7 +255,13 @@ def _walked_loop(
             return [Missing.UNKNOWN]
         appended.update((n, parts(new[n])) for n in grown)
         names.extend(site.node.output[n] for n in grown for _ in appended[n])
-        new = [value for n, value in enumerate(new) if n not in grown]
+        lists.update(lengths_change(carried, new, grown))
+        if lists:
+            return [Missing.UNKNOWN]
+        new = [
+            stacked(walker.context(site), value, known.lists[n]) if n in known.lists else value
+            for n, value in enumerate(new) if n not in grown
+        ]  # fmt: skip
         if not same_form(new, kept):
             what = f"a loop at run time in which {shown_form(kept)} become {shown_form(new)}"
             raise unsupported(site, what, "make the trip count a small constant", [loop.count, loop.going])
@@ -218,16 +277,16 @@ def _walked_loop(
 
     nodes, results = region(walker, site, walk)
     if results is None or differ:
-        return differ, [Missing.UNKNOWN] * len(site.node.output)
+        return _Changing(differ, lists), [Missing.UNKNOWN] * len(site.node.output)
     for name in [state_names[n] for n in named if n not in {number for number, _ in changes}]:
         hint = "it bounds bytes of strings, elements of a Range, rows of a Loop and what grows in one"
         reason = f"all passes leave the extents of {name} as they are"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=site.loc, hint=hint)
     condition: Value | None = results[0]
-    known = flag(walker, condition)
-    if known is not None:
+    constant = flag(walker, condition)
+    if constant is not None:
         condition = None
-        loop.limit = loop.limit if known else 1 if loop.limit is None else min(loop.limit, 1)
+        loop.limit = loop.limit if constant else 1 if loop.limit is None else min(loop.limit, 1)
     elif results[0].dtype is not DType.BOOL or results[0].type.size != 1:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"Loop: its condition is {results[0].type}", loc=site.loc)
     if loop.limit is None and loop.count is None and condition is None:
@@ -237,7 +296,7 @@ def _walked_loop(
     own = [next(rows) for _ in rows_of]
     for n in grown:  # in ascending order
         last.insert(n, _grown(walker, site, carried[n], [next(rows) for _ in appended[n]]))
-    return {}, [*last, *own]
+    return _Changing({}, {}), [*last, *own]
 
 
 def _limits(passes: int | None, named: Mapping[int, int]) -> Limits:

@@ -20,9 +20,9 @@ from ..custom_ops.attributes import onnx_node
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
-from ..ops.control import BODIES, bodies_of
+from ..ops.control import BODIES, all_graphs, bodies_of
 from ..ops.custom import CUSTOM
-from ..passes.control import all_graphs, name_apart
+from ..passes.control import name_apart
 from ..passes.rewrite import rename
 from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES

@@ -19,7 +19,7 @@ from ..ops.table import OPS
 from .declared import Extents, file_extents
 from .finish import live_nodes
 from .folding import FoldingBuilder
-from .scope import AnyList, Bound, GrowingList, Missing, Scope, Site, StackedList, TensorList, parts, with_parts
+from .scope import Bound, GrowingList, Missing, Scope, Site, StackedList, TensorList, parts, with_parts
 
 if TYPE_CHECKING:
     from .walk import Walker
@@ -96,7 +96,7 @@ def _shown(value: Bound) -> str:
 def names_in_form(form: Sequence[Bound], names: Sequence[str]) -> list[str]:
     """A name for each tensor of values whose names these are."""
     return [
-        f"{name}_{number}" if isinstance(value, AnyList) and name else name
+        f"{name}_{number}" if isinstance(value, TensorList | GrowingList) and name else name
         for value, name in zip(form, [*names, *[""] * len(form)])
         for number in range(len(parts(value)))
     ]

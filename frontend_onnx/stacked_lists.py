@@ -12,12 +12,12 @@ import numpy as np
 import onnx
 
 from ..ir.graph import Value
-from ..ir.types import DType
+from ..ir.types import DType, TensorType
 from .context import NodeContext
-from .counted_movement import reshape_counted
+from .counted_movement import ONE, ZERO, reshape_counted
 from .counts import Polynomial
 from .places import within
-from .scope import AnyList, GrowingList, Operand, Results, StackedList, TensorList
+from .scope import AnyList, Bound, GrowingList, Operand, Results, StackedList, TensorList
 
 MAX_TENSORS = 4096
 """Of a sequence."""
@@ -61,6 +61,26 @@ def insert(ctx: NodeContext, operands: Sequence[Operand | None]) -> Results:
     return [StackedList(joined(ctx, [_stack(operands).rows, as_row(ctx, ctx.input(1))]))]
 
 
+def erase(ctx: NodeContext, operands: Sequence[Operand | None]) -> Results:
+    """Without one row, the last one where no position says which."""
+    rows, counts, loc = _stack(operands).rows, ctx.builder.counts, ctx.loc
+    place = ctx.optional(1) or ctx.constant(np.asarray(-1, np.int64))
+    if place.type.size != 1 or place.dtype not in (DType.I32, DType.I64):
+        raise ctx.invalid(f"the position is {place.type}, not one integer")
+    if not rows.shape[0]:
+        raise ctx.invalid("an element of an empty sequence")
+    extents, count, whole = ctx.builder.extents_of(rows, loc), ctx.extent_along(rows, 0), replace(ctx, over_bounds=True)
+    place = within(whole, whole.reshape(place, ()), rows.shape[0], counts.value(count, loc))
+    numbers = whole.constant(np.arange(rows.shape[0] - 1, dtype=np.int32))
+    behind = whole.cast(whole.emit("ge", numbers, place), DType.I32)
+    left = whole.emit("gather", rows, whole.emit("add", numbers, behind), axis=0)
+    rest = counts.greatest_of(count - ONE, ZERO, loc)
+    found = {axis: each for axis, each in extents.items() if axis}
+    if rest.number is None:
+        found[0] = counts.value(rest, loc)
+    return [StackedList(ctx.with_extents(left, found))]
+
+
 def concatenated(ctx: NodeContext, operands: Sequence[Operand | None]) -> Results:
     """The axis of the rows goes to the place of a new one, or in front of the one that it becomes one with."""
     rows, new = _stack(operands).rows, ctx.integer("new_axis", 0)
@@ -86,6 +106,7 @@ STACKED: _Rules = {
     "ConcatFromSequence": concatenated,
     "Identity": identity,
     "SequenceAt": at,
+    "SequenceErase": erase,
     "SequenceInsert": insert,
     "SequenceLength": length,
 }
@@ -163,6 +184,43 @@ def divided(ctx: NodeContext, x: Value, axis: int, size: np.ndarray | None, drop
     return StackedList(y if axis == 0 else ctx.emit("transpose", y, perm=perm))
 
 
+# ---------------------------------------------------------------- lists of different lengths
+
+
+def stacked(ctx: NodeContext, given: Bound, like: TensorType) -> Bound:
+    """A list as the rows of one tensor; each is of the type ``like``."""
+    if not isinstance(given, TensorList):
+        return given
+    if not given.elements:
+        return StackedList(ctx.constant(np.zeros((0, *like.shape), like.dtype.numpy)))
+    return StackedList(joined(ctx, [as_row(ctx, value) for value in given.elements]))
+
+
+def common_lists(a: Sequence[Bound], b: Sequence[Bound]) -> dict[int, TensorType]:
+    """Which values are lists of different lengths, by number: the type of their tensors, which is one."""
+    found: dict[int, TensorType] = {}
+    for n, pair in enumerate(zip(a, b)):
+        lists = [each for each in pair if isinstance(each, TensorList | StackedList)]
+        if len(lists) < 2 or len({len(each.elements) if isinstance(each, TensorList) else -1 for each in lists}) == 1:
+            continue
+        types = {type_ for each in lists for type_ in _element_types(each)}
+        if len(types) == 1:
+            found[n] = types.pop()
+    return found
+
+
+def lengths_change(old: Sequence[Bound], new: Sequence[Bound], grown: Sequence[int]) -> dict[int, TensorType]:
+    """Of which carried lists but those that have ``grown`` a pass changes the length, as :func:`common_lists`."""
+    found = common_lists(old, new)
+    return {n: type_ for n, type_ in found.items() if n not in grown and not isinstance(old[n], StackedList)}
+
+
+def _element_types(given: TensorList | StackedList) -> list[TensorType]:
+    if isinstance(given, StackedList):
+        return [TensorType(given.rows.dtype, given.rows.shape[1:])]
+    return [TensorType(value.dtype, value.shape) for value in given.elements]
+
+
 # ---------------------------------------------------------------- bodies
 
 
@@ -173,6 +231,28 @@ def growing(graph: onnx.GraphProto, position: int) -> bool:
         return False
     name, formal = graph.output[place].name, graph.input[place + 1].name
     return name != formal and _reaches(graph, name, formal)
+
+
+def looked_into(graph: onnx.GraphProto, position: int) -> bool:
+    """Whether the body of a loop reads the list that is its carried value ``position``, or what it appends to it, but
+    to append."""
+    chain = {graph.input[position + 2].name}
+    for node in graph.node:
+        if node.op_type in ("Identity", "SequenceInsert", "Loop") and chain.intersection(node.input):
+            chain.update(node.output[list(node.input).index(name) - (2 if node.op_type == "Loop" else 0)]
+                         for name in chain.intersection(node.input))  # fmt: skip
+    return any(_reads(node, chain) for node in graph.node)
+
+
+def _reads(node: onnx.NodeProto, names: set[str]) -> bool:
+    """Whether a node reads one of these lists otherwise than to append to it."""
+    bodies = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    if any(names.intersection(inner.input) or _reads(inner, names) for body in bodies for inner in body.node):
+        return True
+    if node.op_type == "Loop":
+        places = [place - 2 for place, name in enumerate(node.input) if name in names]
+        return any(place < 0 or looked_into(bodies[0], place) for place in places)
+    return bool(names.intersection(node.input)) and node.op_type not in ("Identity", "SequenceInsert")
 
 
 def _reaches(graph: onnx.GraphProto, name: str, formal: str) -> bool:

@@ -15,7 +15,7 @@ states, then the rows of all passes along a new first dimension of ``limit``; ze
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -34,6 +34,14 @@ NO_LIMIT = -1
 def bodies_of(node: Node) -> tuple[tuple[str, Graph], ...]:
     """The graphs of a control-flow node with the names of their attributes; none of other nodes."""
     return tuple((name, subgraph(node.attrs, name)) for name in BODIES.get(node.op, ()))
+
+
+def all_graphs(graph: Graph) -> Iterator[Graph]:
+    """The graph and all graphs of control flow in it."""
+    yield graph
+    for node in graph.nodes:
+        for _, body in bodies_of(node):
+            yield from all_graphs(body)
 
 
 def plain(type_: TensorType) -> TensorType:

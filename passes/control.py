@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from ..ir.graph import Graph, NameSupply, Node
@@ -24,14 +23,6 @@ def in_bodies(run: Pass) -> Pass:
 def _with_bodies(node: Node, run: Pass) -> Node:
     changed = {name: run(body) for name, body in bodies_of(node)}
     return node.with_attrs(**changed) if changed else node
-
-
-def all_graphs(graph: Graph) -> Iterator[Graph]:
-    """The graph and all graphs of control flow in it."""
-    yield graph
-    for node in graph.nodes:
-        for _, body in bodies_of(node):
-            yield from all_graphs(body)
 
 
 def name_apart(graph: Graph) -> Graph:

@@ -4,7 +4,7 @@ flow steps of its own."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor, Storage
 from ..ir.steps import Body, Call, Step, walk_calls
 from ..ir.types import DType, TensorType
-from ..ops.control import BODIES
+from ..ops.control import BODIES, all_graphs
 from ..ops.custom import CUSTOM, custom_macs
 from ..ops.movement import FETCH
 from ..ops.table import OPS
@@ -61,7 +61,7 @@ def lower_nodes(graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED, th
 
     The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
-    memory = _Memory(tuned, threads)
+    memory = _Memory(tuned, threads, named={value.name for each in all_graphs(graph) for value in each.values()})
     return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
 
 
@@ -117,13 +117,15 @@ class _Memory:
     taken: dict[str, int] = field(default_factory=dict)
     arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
     """Constants of graphs, which ``lowered`` knows by identity."""
+    named: Collection[str] = ()
+    """The values of all graphs: names that nothing else may have."""
 
     def numbered(self, stem: str) -> str:
-        """``stem_0``, ``stem_1``, ...: no name of a value of the graph has this form by chance alone."""
+        """The next of ``stem_0``, ``stem_1``, ... that nothing has."""
         number = self.taken.get(stem, 0)
         self.taken[stem] = number + 1
         name = f"{stem}_{number}"
-        return self.numbered(stem) if name in self.buffers else name
+        return self.numbered(stem) if name in self.buffers or name in self.named else name
 
     def constant(self, array: np.ndarray, stem: str) -> str:
         """The buffer of a constant; equal arrays share one."""

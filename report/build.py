@@ -16,8 +16,7 @@ from ..ir.program import Interface, Program
 from ..ir.specialize import specialized_call
 from ..ir.steps import Call, circumstances
 from ..memory.traffic import tensor_traffic
-from ..ops.control import BODIES
-from ..passes.control import all_graphs
+from ..ops.control import BODIES, all_graphs
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
 from .routes import largest, objects_route

@@ -15,8 +15,8 @@ from ..custom_ops.meaning import evaluate_custom
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
+from ..ops.control import all_graphs
 from ..ops.custom import CUSTOM
-from ..passes.control import all_graphs
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun

@@ -171,6 +171,16 @@ def loops_in_loops() -> Case:
     return proto, [{"x": X[1], "k": np.array(k)} for k in (0, 1, 4)]
 
 
+def names_of_buffers() -> Case:
+    """Values of a pass that are called as buffers of a loop might be."""
+    nodes = [N("MatMul", ["a", "x"], ["b"]), N("Clip", ["b", "low", "high"], ["c"]),
+             N("MatMul", ["c", "x"], ["next_0"]), N("MatMul", ["next_0", "x"], ["row"]), N("Identity", ["going"], ["go"])]  # fmt: skip
+    step = body(nodes, ["go", "c", "row"], looping(("a", [3, 3], 1)), low=np.float32(-2), high=np.float32(2))
+    proto = model([N("Loop", ["k", "", "x"], ["y", "rows"], body=step, name="loop")], [value("x", [3, 3])],
+                  ["y", "rows"], {"k": np.array(300)})  # fmt: skip
+    return proto, [{"x": X[:, :3]}]
+
+
 def empty() -> Case:
     """Tensors without elements among captured values, states and results."""
     nodes = [
@@ -189,4 +199,5 @@ def empty() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "sigmoid": sigmoid, "rate": rate, "search": search, "swap": swap, "nested": nested, "plain results": plain_results,
     "long scan": long_scan, "loops in loops": loops_in_loops, "empty": empty,
+    "names of buffers": names_of_buffers,
 }  # fmt: skip

@@ -138,9 +138,23 @@ def test_a_branch_at_run_time_gives_a_sequence() -> None:
         np.testing.assert_array_equal(y, wanted)
 
 
-def test_branches_of_different_length_are_refused() -> None:
-    branches = {f"{name}_branch": branch(name, operands) for name, operands in (("then", "a b"), ("else", "c"))}
-    nodes = [helper.make_node("If", ["go"], ["s"], **branches), node("SequenceLength", "s", "y")]
+@pytest.mark.parametrize("of", ["a b", ""])
+def test_branches_give_sequences_of_different_lengths(of: str) -> None:
+    branches = {f"{name}_branch": branch(name, operands) for name, operands in (("then", of), ("else", "c"))}
+    branches["then_branch"].node[0].op_type = "SequenceConstruct" if of else "SequenceEmpty"
+    nodes = [helper.make_node("If", ["go"], ["s"], **branches), node("SequenceInsert", "s c", "t"),
+             node("SequenceLength", "t", "n"), node("ConcatFromSequence", "t", "y", axis=0)]  # fmt: skip
+    proto = model(nodes, [*TENSORS, value("go", [], TensorProto.BOOL)], ["n", "y"])
+    for go, wanted in ((True, [0, 1, 2, 3, 4, 5] if of else [4, 5]), (False, [4, 5, 4, 5])):
+        n, y = compiled(proto, {**FEEDS, "go": np.array(go)})
+        assert n == len(wanted) / 2
+        np.testing.assert_array_equal(y, wanted)
+
+
+def test_branches_with_sequences_of_different_types_are_refused() -> None:
+    parts = [branch(name, operands) for name, operands in (("then", "a b"), ("else", "d"))]
+    nodes = [node("Concat", "a b", "d", axis=0), node("SequenceLength", "s", "y")]
+    nodes[1:1] = [helper.make_node("If", ["go"], ["s"], then_branch=parts[0], else_branch=parts[1])]
     with pytest.raises(CcmlError, match="a sequence of 2 tensors or a sequence of 1 tensors") as error:
         run(model(nodes, [*TENSORS, value("go", [], TensorProto.BOOL)], ["y"]), {})
     assert error.value.deciding == ("go",)
@@ -178,10 +192,15 @@ def test_a_loop_at_run_time_carries_a_sequence_of_one_length() -> None:
         np.testing.assert_array_equal(y, wanted)
 
 
-def test_a_sequence_that_grows_at_run_time_while_it_is_read_is_refused() -> None:
-    with pytest.raises(CcmlError, match="SequenceAt: looks into a sequence that grows in a loop") as error:
-        run(looped(value("count", [], INT64), grows=True), {})
+def test_a_sequence_that_grows_at_run_time_while_it_is_read_has_a_bound() -> None:
+    proto = looped(value("count", [], INT64), grows=True)
+    with pytest.raises(CcmlError, match="--max t=N") as error:
+        run(proto, {})
     assert error.value.deciding == ("count",)
+    jit = JitModel(lower_graph(optimize(import_model(proto, bounds={"t": 6})), host_machine()))
+    for count in (0, 1, 3):
+        feeds = {**FEEDS, "count": np.array(count)}
+        np.testing.assert_array_equal(jit.run(feeds)["y"], [0, 1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 40][: 6 + 2 * count])
 
 
 def test_a_map_of_operands_of_both_kinds() -> None:
@@ -347,6 +366,23 @@ _LISTS = {
             new = SequenceInsert (old, part)
         }>
         y = ConcatFromSequence <axis = 1, new_axis = 1> (turned)
+    }""",
+    "its last one read, and appended to on a condition": """(float[s, 2] x) => (float[?, 2] y, int64 n) {
+        zero = Constant <value_int = 0> () minus = Constant <value_int = -1> () shape = Shape (x)
+        passes = Gather (shape, zero) none = SequenceEmpty () all = ReduceSum <keepdims = 0> (x, axis)
+        start = SequenceConstruct (all) low = Constant <value_float = 0.0> ()
+        list = Loop (passes, , none) <body = b (int64 i, bool g, seq(float[2]) old) => (bool h, seq(float[2]) new) {
+            h = Identity (g) count = SequenceLength (old) factor = Cast <to = 1> (count) row = Gather (x, i)
+            part = Mul (row, factor) sum = ReduceSum <keepdims = 0> (row) c = Greater (sum, low)
+            new = If (c) <then_branch = t () => (seq(float[2]) longer) { longer = SequenceInsert (old, part) },
+                          else_branch = e () => (seq(float[2]) same) { same = Identity (old) }>
+        }>
+        both = Loop (passes, , start) <body = d (int64 i, bool g, seq(float[2]) old) => (bool h, seq(float[2]) new) {
+            h = Identity (g) last = SequenceAt (old, minus) next = Sin (last) new = SequenceInsert (old, next)
+        }>
+        first = SequenceAt (both, minus) more = SequenceInsert (list, first) longer = SequenceInsert (more, all)
+        full = SequenceErase (longer, zero)
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (full) n = SequenceLength (list)
     }""",
     "parts of a dimension": """(float[s, 2] x) => (float[?, ?] y, float[?, ?] z) {
         rows = SplitToSequence <axis = 0, keepdims = 0> (x) y = ConcatFromSequence <axis = 1, new_axis = 1> (rows)
