@@ -174,7 +174,8 @@ def loops_in_loops() -> Case:
 def names_of_buffers() -> Case:
     """Values of a pass that are called as buffers of a loop might be."""
     nodes = [N("MatMul", ["a", "x"], ["b"]), N("Clip", ["b", "low", "high"], ["c"]),
-             N("MatMul", ["c", "x"], ["next_0"]), N("MatMul", ["next_0", "x"], ["row"]), N("Identity", ["going"], ["go"])]  # fmt: skip
+             N("MatMul", ["c", "x"], ["next_0"]), N("MatMul", ["next_0", "x"], ["row"]),
+             N("Identity", ["going"], ["go"])]  # fmt: skip
     step = body(nodes, ["go", "c", "row"], looping(("a", [3, 3], 1)), low=np.float32(-2), high=np.float32(2))
     proto = model([N("Loop", ["k", "", "x"], ["y", "rows"], body=step, name="loop")], [value("x", [3, 3])],
                   ["y", "rows"], {"k": np.array(300)})  # fmt: skip
