@@ -150,8 +150,10 @@ class CarriedExtents:
 
     def _change(self, place: Place, formal: Value, value: Value, limits: Limits) -> Change | None:
         n, axis = place
-        counts, old = self.builder.counts, self._extent(formal, axis)
-        more, known = self._static(self._extent(value, axis) - old), self.changes.get(place)
+        counts, old, new = self.builder.counts, self._extent(formal, axis), self._extent(value, axis)
+        more, known = new - old, self.changes.get(place)
+        if old.number is not None or new.number is not None:
+            more = self._static(more)
         wider = value.shape[axis] - formal.shape[axis]
         if known is None:
             if not more.terms and (wider == 0 or axis in self.builder.extents_of(formal, self.loc)):
@@ -159,8 +161,11 @@ class CarriedExtents:
             return self._first_change(place, more, wider, limits)
         if known.step is not None:
             return None if known.step == more else self._found_change(place, more, wider, limits)
-        grows = not known.named and counts.span(self._extent(value, axis))[1] > known.bound
-        if grows and (limits.passes is None or self._most(place) + counts.span(more)[1] * limits.passes > known.bound):
+        if known.named or counts.span(new)[1] <= known.bound:
+            return None
+        if known.bound == self.initial[n].shape[axis]:  # it was thought to shrink
+            return self._found_change(place, more, wider, limits)
+        if limits.passes is None or self._most(place) + counts.span(more)[1] * limits.passes > known.bound:
             raise UnboundedError(n)
         return None
 
@@ -170,6 +175,8 @@ class CarriedExtents:
         if low < 0 or high == 0 or counts.depth(more) > self.builder.depth_of_nodes:
             return self._found_change(place, more, wider, limits)
         passes = self.passes_within(place, more, limits)
+        if passes != limits.passes and not counts.is_static(self._initial(place)):
+            return self._found_change(place, more, wider, limits)  # there is no telling for how many passes is room
         if passes is None:
             raise UnboundedError(place[0])
         return Change(self._most(place) + high * passes, more)
@@ -194,9 +201,10 @@ class CarriedExtents:
 
     def passes_within(self, place: Place, step: Polynomial, limits: Limits) -> int | None:
         """How many passes there are at most, where the user gives the extent behind them, too."""
-        named, each = limits.named.get(place[0]), self.builder.counts.span(step)[1]
+        named, counts = limits.named.get(place[0]), self.builder.counts
         known = [] if limits.passes is None else [limits.passes]
-        known += [] if named is None else [max(named - self._most(place), 0) // each]
+        if named is not None:
+            known.append(max(named - counts.greatest(self._initial(place)), 0) // counts.greatest(step))
         return min(known, default=None)
 
     # ---- values

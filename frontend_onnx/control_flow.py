@@ -6,6 +6,7 @@ Shapes are static: both branches give the same ones, and carried values keep the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ from .regions import (
     walk_body,
 )
 from .scope import AnyList, Bound, GrowingList, Missing, Results, Site, parts
-from .stacked_lists import common_lists, growing, lengthened, lengths_change, looked_into, stacked
+from .stacked_lists import common_lists, growing, lengthened, lengths_change, lengths_vary, looked_into, stacked
 
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
@@ -108,8 +109,8 @@ def _walked_branch(
 
 
 def _lists_alike(
-    walker: Walker, site: Site, branches: Sequence[Branch], forms: Sequence[Sequence[Bound]]
-) -> tuple[Sequence[Branch], Sequence[Sequence[Bound]]]:
+    walker: Walker, site: Site, branches: list[Branch], forms: list[Sequence[Bound]]
+) -> tuple[list[Branch], list[Sequence[Bound]]]:
     """Branches that give lists of different lengths give rows, as many as a run tells."""
     lists = common_lists(*forms)
     if not lists:
@@ -153,14 +154,18 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
     """A Loop whose trip count or condition is known at run time, or whose passes are many. The body ``keeps_going``
     where it gives the condition back that it is given.
 
-    It is walked anew where its passes are found to change extents of carried values, or the lengths of lists."""
-    found = _Changing({}, {})
+    It is walked anew where its passes are found to change extents of carried values, or the lengths of lists; of two
+    imports that are compared, these walks leave no trace in names."""
+    found, tried = _Changing({}, {}), walker.builder.ranged
     while True:
         back = walker.mark()
-        more, results = _walked_loop(walker, site, carried, _trips(walker, site, keeps_going), found)
-        if not more.changes and not more.lists:
+        with walker.builder.names.aside() if tried else nullcontext():
+            more, results = _walked_loop(walker, site, carried, _trips(walker, site, keeps_going), found)
+        stable = not more.changes and not more.lists
+        if stable and not tried:
             return results
         back()
+        tried = walker.builder.ranged and not stable
         kept = {} if more.lists else found.changes  # of which the carried values are others
         found = _Changing({**kept, **more.changes}, {**found.lists, **more.lists})
 
@@ -256,6 +261,7 @@ def _walked_loop(
         appended.update((n, parts(new[n])) for n in grown)
         names.extend(site.node.output[n] for n in grown for _ in appended[n])
         lists.update(lengths_change(carried, new, grown))
+        lists.update(lengths_vary(walker.context(site), {n: new[n] for n in grown}))
         if lists:
             return [Missing.UNKNOWN]
         new = [
@@ -278,7 +284,8 @@ def _walked_loop(
     nodes, results = region(walker, site, walk)
     if results is None or differ:
         return _Changing(differ, lists), [Missing.UNKNOWN] * len(site.node.output)
-    for name in [state_names[n] for n in named if n not in {number for number, _ in changes}]:
+    unused = [] if walker.builder.ranged else [n for n in named if n not in {number for number, _ in changes}]
+    for name in [state_names[n] for n in unused]:
         hint = "it bounds bytes of strings, elements of a Range, rows of a Loop and what grows in one"
         reason = f"all passes leave the extents of {name} as they are"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=site.loc, hint=hint)

@@ -51,7 +51,7 @@ def sliced_part(ctx: NodeContext, extent: Polynomial, start: Polynomial, end: Po
         counts.greatest_of(counts.least_of(each, high, loc), low, loc)
         for each in (counts.wrapped(start, extent, loc), ends)
     )
-    way = behind - first if step > 0 else first - behind
+    way = counts.difference(behind, first, loc) if step > 0 else first - behind
     way = counts.greatest_of(way, ZERO, loc)
     return Part(first, step, counts.quotient(way + Polynomial.constant(abs(step) - 1), abs(step), loc))
 

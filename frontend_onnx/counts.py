@@ -136,6 +136,8 @@ class Counts:
         """Of atoms that are quotients, rounded down: what is divided, and by what."""
         self._remainders: dict[int, Polynomial] = {}
         """Of atoms that are remainders: the divisor, which they are below."""
+        self._ranges: dict[int, int] = {}
+        """The greatest number of atoms that are arguments, which both imports know."""
         self._orders: dict[Polynomial, tuple[Polynomial, ...]] = {}
 
     def atom(self, value: Value, most: int, least: int = 0, probed: int | None = None) -> Polynomial:
@@ -154,9 +156,12 @@ class Counts:
         parts of it are found to be whole: ``(32 * u - 1) // 2 + 1`` is ``16 * u``."""
         value, step = argument.value, argument.range.step
         if step == 1:
-            return self.atom(value, most, argument.range.least, argument.probed)
+            made = self.atom(value, most, argument.range.least, argument.probed)
+            self._ranges[made.terms[0][0][0]] = argument.range.most
+            return made
         unit = self._emit("div", value, self._constant(step, value.name), value.name)
         atom = self.atom(unit, most // step, argument.range.least // step, argument.probed // step)
+        self._ranges[atom.terms[0][0][0]] = argument.range.most // step
         made = atom * Polynomial.constant(step)
         self._known[value.name] = made
         self._hold(made, value)
@@ -201,6 +206,15 @@ class Counts:
             most = number * prod(self._atoms[atom].most for atom in monomial)
             low, high = low + min(least, most), high + max(least, most)
         return low, high
+
+    def greatest(self, polynomial: Polynomial) -> int:
+        """The greatest number that it may be, or one above: the same in both imports where it follows from arguments by
+        sums and products."""
+        total = 0
+        for monomial, number in polynomial.terms:
+            most = prod(self._ranges.get(atom, self._atoms[atom].most) for atom in monomial)
+            total += max(number * most, number * prod(self._atoms[atom].least for atom in monomial))
+        return total
 
     def tabulated(self, *polynomials: Polynomial, most: int) -> list[np.ndarray] | None:
         """What they are together, for every number that the only atom may be of which all follow by sums, products and
@@ -344,7 +358,10 @@ class Counts:
             corners = [number(one, two) for one in spans for two in seconds if op != "div" or two]
             probed = [self.probed(each) for each in (a, b)]
             other = None if probed[0] is None or probed[1] is None else number(probed[0], probed[1])
-            self._operations[op, a, b] = self.atom(value, max(corners), min(corners), other)
+            found = self._operations[op, a, b] = self.atom(value, max(corners), min(corners), other)
+            greatest = (self.span(a)[0], self.greatest(a)), (self.span(b)[0], self.greatest(b))
+            most = max(number(one, two) for one in greatest[0] for two in greatest[1] if op != "div" or two)
+            self._ranges.setdefault(found.terms[0][0][0], most)
         return self._operations[op, a, b]
 
     def least_of(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
@@ -358,6 +375,14 @@ class Counts:
         if self._is_at_most(b, a):
             return a
         return b if self._is_at_most(a, b) else self.operation("max", a, b, max, loc)
+
+    def difference(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
+        """``a - b``, where a - max(x, y) is min(a - x, a - y), of which more is known: ``n - max(n - 4, 0)`` is at most
+        4."""
+        for (op, x, y), found in self._operations.items() if b.degree == 1 else ():
+            if op == "max" and found == b:
+                return self.least_of(a - x, a - y, loc)
+        return a - b
 
     def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
         """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d``

@@ -18,6 +18,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
 from .declared import file_extents
+from .probe import MARK
 from .problems import LimitError
 from .regions import count_nodes, declared_results, flag, given, integer, unsupported, walk_body
 from .scope import AnyList, Bound, Missing, Results, Scope, Site, TensorList
@@ -67,7 +68,7 @@ def branch(walker: Walker, site: Site) -> Results:
 
 def _branch_by_extent(walker: Walker, site: Site, condition: Value) -> Results:
     """Both branches where the extent of a ranged dimension decides."""
-    tested = walker.builder.numbers.in_run(condition, site.loc)
+    tested = _unknown(walker, site) if walker.builder.compares else walker.builder.numbers.in_run(condition, site.loc)
     refused = unsupported(
         site, "a condition that depends on the extent of a ranged dimension",
         "let the range hold extents of one branch only, or fix the dimension with --dim NAME=N",
@@ -78,6 +79,12 @@ def _branch_by_extent(walker: Walker, site: Site, condition: Value) -> Results:
         return runtime_branch(walker, replace(site, inputs=(tested,)))
     except CcmlError as problem:
         raise refused from problem
+
+
+def _unknown(walker: Walker, site: Site) -> Value:
+    """A condition of a run for the first import, of which nobody asks what it is."""
+    count = walker.builder.arguments[0].value
+    return walker.builder.emit_whole("eq", [count, count], loc=site.loc, names=[f"{site.loc}{MARK}"])[0]
 
 
 def loop(walker: Walker, site: Site) -> Results:

@@ -21,6 +21,7 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     known, count = ctx.array(ctx.input(1)), ctx.extents(x).get(axis)
     single = known is not None and known.size == 1 and known.min() >= 0
+    single = single and not ctx.builder.numbers.depends(ctx.input(1))
     if (not single and ctx.has_extents()) or (count is not None and not ctx.is_argument(count)):
         return [_counted(ctx, x, axis, count)]
     indices = _wrapped(ctx, ctx.input(1), x.shape[axis])
@@ -37,7 +38,7 @@ def _counted(ctx: NodeContext, x: Value, axis: int, count: Value | None) -> Valu
     """Elements of operands with extents, along a dimension that has the extent ``count``, if any; the last one for
     indices beyond, which ONNX forbids."""
     given, whole = ctx.builder.numbers.in_run(ctx.input(1), ctx.loc), replace(ctx, over_bounds=True)
-    known = None if ctx.extents(given) else ctx.array(given)
+    known = None if ctx.extents(given) or ctx.builder.numbers.depends(given) else ctx.array(given)
     if count is not None and known is not None and known.size:
         check_reach(ctx, axis, count, max(-int(known.min()), int(known.max()) + 1))
     y = whole.emit("gather", x, _along(whole, x, axis, given), axis=axis)

@@ -215,6 +215,16 @@ def lengths_change(old: Sequence[Bound], new: Sequence[Bound], grown: Sequence[i
     return {n: type_ for n, type_ in found.items() if n not in grown and not isinstance(old[n], StackedList)}
 
 
+def lengths_vary(ctx: NodeContext, grown: Mapping[int, Bound]) -> dict[int, TensorType]:
+    """To which lists a pass appends as much as it finds anew."""
+    found: dict[int, TensorType] = {}
+    for n, each in grown.items():
+        for row in each.rows if isinstance(each, GrowingList) else ():
+            if ctx.builder.counts.depth(ctx.extent_along(row, 0)) >= ctx.builder.depth_of_nodes:
+                found[n] = TensorType(row.dtype, row.shape[1:])
+    return found
+
+
 def _element_types(given: TensorList | StackedList) -> list[TensorType]:
     if isinstance(given, StackedList):
         return [TensorType(given.rows.dtype, given.rows.shape[1:])]

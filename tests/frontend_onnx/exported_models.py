@@ -315,9 +315,27 @@ def rank_of_a_shape() -> Ranged:
     return Ranged(proto, ranges, lambda n, rng: {"x": _normal(rng, n["b"], n["n"])})
 
 
+def decided() -> Ranged:
+    """A branch by how many of the first three rows there are, and a row at the rest of a division by an extent."""
+
+    def branch(node: onnx.NodeProto) -> onnx.GraphProto:
+        return helper.make_graph([node], "branch", [], [helper.make_value_info(node.output[0], onnx.TypeProto())])
+
+    nodes = [
+        make("Slice", ["x", "first", "three", "first"], ["m"]), make("Shape", ["m"], ["s"], end=1),
+        make("Greater", ["s", "two"], ["c"]),
+        make("If", ["c"], ["y"], then_branch=branch(make("Neg", ["m"], ["t"])),
+             else_branch=branch(make("Concat", ["m", "x"], ["e"], axis=0))),
+        make("Shape", ["x"], ["n"], end=1), make("Mod", ["seven", "n"], ["at"]), make("Gather", ["x", "at"], ["z"]),
+    ]  # fmt: skip
+    proto = model(nodes, [value("x", ["n", 2])], ["y", "z"], numbers(first=[0], three=[3], two=[2], seven=[7]))
+    return Ranged(proto, {"n": Range(1, 5)}, lambda n, rng: {"x": _normal(rng, n["n"], 2)})
+
+
 EXPORTED = {
     "decoder with past": decoder_with_past, "chunks": chunks, "relative shift": relative_shift, "messages": messages,
     "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
     "windows": windows, "best boxes": best_boxes, "branches": branches, "tree": tree,
     "quantized positions": quantized_positions, "rank of a shape": rank_of_a_shape,
+    "decided": decided,
 }  # fmt: skip

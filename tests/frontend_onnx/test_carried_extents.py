@@ -14,7 +14,7 @@ from ccml.errors import CcmlError, ErrorCode
 from tests.frontend_onnx.compiled import onnxruntime
 
 _CONSTANTS = (
-    "int64[1] zeros = {0}, int64[1] ones = {1}, int64[1] many = {99}, int64[1] minus = {-1}, int64 two = {2},"
+    "int64[1] zeros = {0}, int64[1] ones = {1}, int64[1] many = {99}, int64[1] minus = {-1}, int64[1] minus2 = {-2}, int64 two = {2},"
     " int64[2] none_of_two = {0, 2}, float limit = {0}, float step = {0.5}, float[2] start = {0, 0}"
 )
 
@@ -58,6 +58,20 @@ MODELS: dict[str, tuple[str, str, dict[str, int]]] = {
             "none", "float[?, 2] a", "b", "row = Slice (x, zeros, ones, zeros) t = Mod (i, two)"
             " odd = Cast <to = 9> (t) b = If (odd) <then_branch = t () => (c) { c = Concat <axis = 0> (a, row) },"
             " else_branch = e () => (d) { d = Identity (a) }>"), {"y": 8},
+    ),
+    "in a loop in a loop, beside what each pass doubles": (
+        "float[?, 2] y, float[2] s", "y, s = " + _loop(
+            "x, start", "float[?, 2] a, float[2] c", "z, w",
+            "z, w = " + _loop("a, c", "float[?, 2] p, float[2] q", "r, t",
+                              "row = Slice (x, zeros, ones, zeros) r = Concat <axis = 0> (p, row) u = Add (q, step)"
+                              " t = Add (u, q)").replace("= b (int64 i, bool g", "= k (int64 j, bool o").replace(
+                                  "bool h, ", "bool l, ").replace("h = Identity (g)", "l = Identity (o)")),
+        {"y": 24, "z": 24},
+    ),
+    "the last two of it and what was given": (
+        "float[?, 2] y", "y = " + _loop(
+            "x", "float[?, 2] a", "b", "d = Mul (a, step) e = Concat <axis = 0> (x, d)"
+            " b = Slice (e, minus2, many, zeros)"), {},
     ),
     "a row at a carried place, which may be none": (
         "float[?, 2] y", "w = Expand (start, rows) y, p = " + _loop(
