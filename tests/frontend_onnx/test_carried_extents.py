@@ -14,8 +14,9 @@ from ccml.errors import CcmlError, ErrorCode
 from tests.frontend_onnx.compiled import onnxruntime
 
 _CONSTANTS = (
-    "int64[1] zeros = {0}, int64[1] ones = {1}, int64[1] many = {99}, int64[1] minus = {-1}, int64[1] minus2 = {-2}, int64 two = {2},"
-    " int64[2] none_of_two = {0, 2}, float limit = {0}, float step = {0.5}, float[2] start = {0, 0}"
+    "int64[1] zeros = {0}, int64[1] ones = {1}, int64[1] many = {99}, int64[1] minus = {-1}, int64 two = {2},"
+    " int64[1] minus2 = {-2}, int64[2] none_of_two = {0, 2}, float limit = {0}, float step = {0.5},"
+    " float[2] start = {0, 0}"
 )
 
 
