@@ -234,7 +234,7 @@ def _walked_loop(
     most = min([*given, *([] if trips.limit is None else [trips.limit])], default=None)
     most = changing.passes(_limits(most, named)) if changing.by_passes else most
     counted = trips.extent is None and bool(bounded or changing.by_passes) and most is not None and 0 < most < _MAX_ROWS
-    passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
+    passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}{MARK}")] if counted else []
     states, counts = changing.first()
     names = [*state_names, *(f"{site.loc}{MARK}" for _ in counts), *("" for _ in passes), *rows_of]
     loop = LoopNode(

@@ -386,7 +386,7 @@ class Counts:
 
     def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
         """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d``
-        is less than d."""
+        is less than d. Both imports find the same."""
         rest = a - b
         for monomial, number in rest.terms:
             if len(monomial) != 1:
@@ -402,7 +402,7 @@ class Counts:
             factor = number // divisor
             over = Polynomial.constant(-factor * (divisor - 1) if factor < 0 else 0)
             rest = rest - Polynomial.of({monomial: number}) + operand * Polynomial.constant(factor) + over
-        return self.span(rest)[1] <= 0
+        return max(self.span(rest)[1], self.greatest(rest)) <= 0
 
     def quotient(self, a: Polynomial, divisor: int, loc: str) -> Polynomial:
         """``a // divisor``, rounded down; ``a`` is not negative. It has one form, whatever steps it is computed in:
