@@ -127,7 +127,7 @@ def by_row(builder: FoldingBuilder, value: Value, function: Callable[[Value], Va
     result = function(table.rows)
     shape = (*value.shape, *result.shape[1:])
     if not table.whole:
-        return builder.emit("gather", [result, value], {"axis": 0}, loc=loc, names=[f"{loc}.chosen"])[0]
+        return _chosen(builder, result, value, loc, f"{loc}.chosen")
     extents = builder.extents_of(value, loc)
     if not extents or (result.shape == shape and builder.extents_of(result, loc) == extents):
         return _reshaped(builder, result, shape, loc)
@@ -144,14 +144,25 @@ def _by_string(builder: FoldingBuilder, value: Value, function: Callable[[Value]
     emit = builder.emit_whole if inner else builder.emit
     (flat,) = emit("reshape", [value], {"shape": (value.type.size,)}, loc=loc, names=[f"{loc}.flat"])
     rows = builder.strings[value.name].rows
-    (chosen,) = emit("gather", [rows, flat], {"axis": 0}, loc=loc, names=[f"{loc}.rows"])
-    result = function(chosen)
+    result = function(_chosen(builder, rows, flat, loc, f"{loc}.rows"))
     shape = (*value.shape, *result.shape[1:])
     if not inner:
         return _reshaped(builder, result, shape, loc)
     (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen"])
     builder.extents[whole.name] = extents
     return whole
+
+
+def _chosen(builder: FoldingBuilder, rows: Value, numbers: Value, loc: str, name: str) -> Value:
+    """Rows by their numbers, which are within an extent of the rows."""
+    found, inner = builder.extents_of(rows, loc), dict(builder.extents_of(numbers, loc))
+    if 0 not in found:
+        return builder.emit("gather", [rows, numbers], {"axis": 0}, loc=loc, names=[name])[0]
+    (chosen,) = builder.emit_whole("gather", [rows, numbers], {"axis": 0}, loc=loc, names=[name])
+    extents = inner | {axis + len(numbers.shape) - 1: count for axis, count in found.items() if axis}
+    if extents:
+        builder.extents[chosen.name] = extents
+    return chosen
 
 
 def _reshaped(builder: FoldingBuilder, value: Value, shape: tuple[int, ...], loc: str) -> Value:

@@ -197,14 +197,17 @@ def test_tfidf_of_words() -> None:
 
 
 def test_an_extent_of_strings_is_an_argument() -> None:
-    nodes = [helper.make_node("StringConcat", ["x", "k"], ["y"]), helper.make_node("Equal", ["x", "a"], ["e"])]
-    constants = {"k": np.array("!", object), "a": np.array("a", object)}
-    proto = model(nodes, [value("x", ["n", 3], STRING)], ["y", "e"], constants)
+    nodes = [helper.make_node("StringConcat", ["x", "k"], ["y"]), helper.make_node("Equal", ["x", "a"], ["e"]),
+             helper.make_node("Gather", ["x", "place"], ["column"], axis=1),
+             helper.make_node("Equal", ["column", "a"], ["f"])]  # fmt: skip
+    constants = {"k": np.array("!", object), "a": np.array("a", object), "place": np.array([1])}
+    proto = model(nodes, [value("x", ["n", 3], STRING)], ["y", "e", "f"], constants)
     for run in programs(proto, dims={"n": Range(1, 4)}):
         for count in (1, 2, 4):
             x = np.concatenate([X, X])[:count]
             found = run.run({"x": x})
             assert found["y"].tolist() == (x + "!").tolist() and found["e"].tolist() == (x == "a").tolist()
+            assert found["f"].tolist() == (x[:, 1:2] == "a").tolist()
 
 
 @pytest.mark.parametrize("shape", [["n"], ["n", 2], ["n", "m"]])
