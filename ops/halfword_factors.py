@@ -13,8 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .fixed_point import defined
-
 FACTOR_BITS = 15
 """Signed halfwords."""
 SHIFTS = range(17, 25)
@@ -65,9 +63,12 @@ def are_exact(
     wanted = (results - zero_point << shift) - (1 << shift - 1)
     first = np.clip(-(-wanted // np.maximum(factors[:, np.newaxis], 1)), low, high + 1)
 
-    def reached(acc: np.ndarray) -> np.ndarray:
-        within = np.clip(acc, low, high)
-        return defined(within, scales[:, np.newaxis], zero_point, lo, hi) >= results
+    columns, steps = scales.astype(np.float32)[:, np.newaxis], (results - zero_point).astype(np.float32)
 
-    same = ((first > high) | reached(first)) & ((first <= low) | ~reached(first - 1))
+    def reached(acc: np.ndarray) -> np.ndarray:
+        """Whether the definition gives the result or more, which its clamp does not change."""
+        return np.rint(acc.astype(np.float32) * columns) >= steps
+
+    reaches, before = reached(np.minimum(first, high)), reached(np.maximum(first - 1, low))
+    same = ((first > high) | reaches) & ((first <= low) | ~before)
     return same.all(axis=1) & (factors > 0)

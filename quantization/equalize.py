@@ -13,6 +13,9 @@ in Xiao et al., "SmoothQuant", 2022, a strength moves the burden from one to the
 
 and it is the one with the least predicted noise at the outputs of the second layers. The prediction is made on samples
 that the ranges were not taken from: where a channel is wider on other samples, equalizing costs saturation.
+
+The range of a channel is an estimate of what more samples would show. Equalized by what was seen, every channel fills
+the tensor's range to its end, and nothing is left of the room that narrow channels have for what was not seen.
 """
 
 from __future__ import annotations
@@ -176,7 +179,7 @@ def best_scales(pair: Pair, values: np.ndarray, constants: Mapping[str, np.ndarr
     noise = [sum(_predicted_noise(seconds, fold, strength) for fold in folds) for strength in STRENGTHS]
     best = STRENGTHS[int(np.argmin(noise))]
     log.debug("%s: equalized with strength %g", pair.first.loc, best)
-    return _scales(*_extremes(values), best)
+    return _scales(*_reach(values), best)
 
 
 def _folds(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -200,11 +203,26 @@ def _extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(values.min(axis=(0, 2)), 0.0), np.maximum(values.max(axis=(0, 2)), 0.0)
 
 
+def _reach(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ends that each channel is likely to reach in more samples, with 0."""
+    return -_upper_end(-values), _upper_end(values)
+
+
+def _upper_end(values: np.ndarray) -> np.ndarray:
+    """The jackknife estimate of an upper end from the peaks of n samples, ``max + (n - 1) / n * (max - second)``: nearly
+    as far beyond the largest as that is ahead of the next (Robson and Whitlock, "Estimation of a truncation point",
+    1964). 0 for channels with nothing above 0."""
+    peaks = np.sort(values.max(axis=2), axis=0)
+    count, largest = len(peaks), peaks[-1]
+    ahead = largest - peaks[-2] if count > 1 else np.zeros_like(largest)
+    return np.where(largest > 0, largest + (count - 1) / count * ahead, 0.0)
+
+
 @dataclass(frozen=True)
 class _Fold:
-    """What is known of each channel: ``train`` and ``test`` are its extremes on samples that ranges are taken from and
-    on the others, whose values are ``tested``; ``filled`` is the share of these that is not 0, ``power`` their mean
-    square."""
+    """What is known of each channel: ``train`` are the ends that samples show from which ranges are taken, ``test`` the
+    extremes of the others, whose values are ``tested``; ``filled`` is the share of these that is not 0, ``power`` their
+    mean square."""
 
     train: tuple[np.ndarray, np.ndarray]
     test: tuple[np.ndarray, np.ndarray]
@@ -215,7 +233,7 @@ class _Fold:
     @staticmethod
     def of(train: np.ndarray, test: np.ndarray) -> _Fold:
         filled, power = (test != 0).mean(axis=(0, 2)), np.square(test).mean(axis=(0, 2))
-        return _Fold(_extremes(train), _extremes(test), test, filled, power)
+        return _Fold(_reach(train), _extremes(test), test, filled, power)
 
     def saturation(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """The mean square of what is beyond the ends for each channel."""

@@ -238,7 +238,7 @@ class Quantizer:
         options = self._own_options(parts, head)
         asked = options.range_method or self.options.range_method
         if asked is RangeMethod.AUTO and dtype is DType.I16:
-            return Method(RangeMethod.MSE, part=HEADROOM)
+            return Method(RangeMethod.MSE, part=_room(dtype))
         if options.range_method is not None or self.method is None:
             return Method(asked, options.percentile or self.options.percentile)
         return self.method
@@ -247,8 +247,8 @@ class Quantizer:
         return reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
 
     def _encode_trial(self, dtype: DType, symmetric: bool, span: Range) -> Encoding:
-        """As :meth:`_method` has it for each type."""
-        part = HEADROOM if dtype is DType.I16 else 1.0
+        """Of a range that a method for bytes gives, whatever the type."""
+        part = _room(dtype)
         return self._encode(dtype, symmetric, (part * span[0], part * span[1]))
 
     @staticmethod
@@ -317,6 +317,11 @@ class Quantizer:
             return {}
         arrays = {place: self.graph.constant(node.inputs[place]) for place in (1, 2)}
         return {place: halfword_weights(array) for place, array in arrays.items() if array is not None}
+
+
+def _room(dtype: DType) -> float:
+    """How far an own range reaches, as a part of what was found."""
+    return HEADROOM if dtype is DType.I16 else 1.0
 
 
 def can_have_halfwords(graph: Graph, node: Node) -> bool:

@@ -65,14 +65,15 @@ class Method:
 
 
 COMMON = (
+    Method(RangeMethod.MSE, trust=3.0, part=1.2),
     Method(RangeMethod.MSE),
     Method(RangeMethod.MSE, part=1.2),
     Method(RangeMethod.MSE, trust=3.0),
-    Method(RangeMethod.MSE, trust=3.0, part=1.2),
     Method(RangeMethod.MIN_MAX),
     Method(RangeMethod.MIN_MAX, part=1.2),
 )
-"""Methods for all tensors, the first of which others have to beat."""
+"""Methods for all tensors, the first of which others have to beat. It leaves room: steps that are a fifth larger cost
+1.6 dB, while what other samples than these reach beyond a range may cost ten."""
 
 
 Folded = Mapping[str, Sequence[Encoding]]

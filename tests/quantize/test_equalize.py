@@ -98,6 +98,19 @@ def test_channels_that_differ_from_sample_to_sample_are_not() -> None:
     assert best_scales(pair, values, graph.constants) == pytest.approx(np.ones(6))
 
 
+def test_a_channel_with_a_peak_ahead_of_the_others_counts_as_wider() -> None:
+    """By as much as the largest of n samples is ahead of the next, times (n - 1) / n."""
+    pair, graph = depthwise_two_rows()
+    peaks = np.tile([1.0, 0.5, 0.5, 0.5, 0.5, 0.5], (8, 1))
+    peaks[3, 1:3] = 0.51, 0.52
+    values = np.linspace(0, 1, 50) * peaks[:, :, np.newaxis]
+    wider = np.array([1.0, 0.51 + 0.01 * 7 / 8, 0.52 + 0.02 * 7 / 8, 0.5, 0.5, 0.5])
+    found = best_scales(pair, values, graph.constants)
+    strength = np.log(found[3]) / np.log(0.5)
+    assert strength > 0
+    assert found == pytest.approx(wider**strength)
+
+
 def test_divisors_say_how_the_observed_tensors_change() -> None:
     graph = depthwise_chain()
     first = graph.constants[graph.nodes[0].operands[1].name] * np.array([1, 8, 2, 4, 1, 16])[:, None, None, None]

@@ -139,7 +139,8 @@ def test_the_method_for_all_is_clearly_better_or_the_first() -> None:
 
 
 def test_samples_far_from_the_others_count_wherever_they_are() -> None:
-    """Two of 48 samples are ten times the others. Whichever they are, no range is chosen that would cut them off."""
+    """Two of 48 samples are ten times the others. Whichever they are, no range is chosen that would cut them off: that
+    costs far more than the fifth by which a range may be too wide."""
     net = Network((1, 8))
     graph = net.graph(net.dense(net.relu(net.dense(net.x, 8)), 4))
     for far in ((13, 21), (0, 47)):
@@ -152,7 +153,7 @@ def test_samples_far_from_the_others_count_wherever_they_are() -> None:
             options = QuantizeOptions(range_method=method, min_sqnr=0)
             (outputs,) = evaluate_samples(quantize_graph(graph, samples, options).graph, samples).values()
             found[method] = sqnr(outputs, wanted)
-        assert found[RangeMethod.AUTO] > found[RangeMethod.MIN_MAX] - 2
+        assert found[RangeMethod.AUTO] > found[RangeMethod.MIN_MAX] - 3
 
 
 def test_each_sample_is_rounded_by_its_own_encoding() -> None:
