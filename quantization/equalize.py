@@ -209,9 +209,9 @@ def _reach(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _upper_end(values: np.ndarray) -> np.ndarray:
-    """The jackknife estimate of an upper end from the peaks of n samples, ``max + (n - 1) / n * (max - second)``: nearly
-    as far beyond the largest as that is ahead of the next (Robson and Whitlock, "Estimation of a truncation point",
-    1964). 0 for channels with nothing above 0."""
+    """The jackknife estimate of an upper end from the peaks of n samples, ``max + (n - 1) / n * (max - second)``:
+    nearly as far beyond the largest as that is ahead of the next (Robson and Whitlock, "Estimation of a truncation
+    point", 1964). 0 for channels with nothing above 0."""
     peaks = np.sort(values.max(axis=2), axis=0)
     count, largest = len(peaks), peaks[-1]
     ahead = largest - peaks[-2] if count > 1 else np.zeros_like(largest)
