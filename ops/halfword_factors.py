@@ -58,11 +58,12 @@ def are_exact(
     accumulator for which the product does, and not before. With ``every`` some results only are looked at: those that
     fail there need no closer look.
     """
-    low, high = (column[:, np.newaxis] for column in np.asarray(bounds, np.int64).reshape(-1, 2).T)
+    low, high = (column[:, np.newaxis] for column in np.asarray(bounds, np.float64).reshape(-1, 2).T)
     results = np.arange(lo + 1, hi + 1, every, dtype=np.int64)
-    wanted = (results - zero_point << shift) - (1 << shift - 1)
-    first = np.clip(-(-wanted // np.maximum(factors[:, np.newaxis], 1)), low, high + 1)
-
+    wanted = ((results - zero_point << shift) - (1 << shift - 1)).astype(np.float64)
+    # Quotients of numbers below 2^33 by some below 2^15 that are not whole are further from whole ones than rounding
+    # moves them, so that float64 gives the quotients of integers.
+    first = np.clip(np.ceil(wanted / np.maximum(factors, 1)[:, np.newaxis]), low, high + 1)
     columns, steps = scales.astype(np.float32)[:, np.newaxis], (results - zero_point).astype(np.float32)
 
     def reached(acc: np.ndarray) -> np.ndarray:
