@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from .bounds import Bounds, Linear
 from .loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var
-from .loops_rewrite import stmt_loads, walk_expr
+from .loops_rewrite import most_lanes, stmt_loads, walk_expr
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class _Collector:
                     bounds = bounds.with_let(var, value)
                 case Alloc(buffer):
                     self.local.add(buffer.name)
-                case Store(buffer, index, value):
+                case Store(buffer, index, value, active):
                     if buffer.space is Space.GLOBAL:
                         self.written.add(buffer.name)
-                        self._access(buffer, index, value.type.lanes, bounds)
+                        self._access(buffer, index, most_lanes(value.type.lanes, active), bounds)
                     elif buffer.name not in self.local:
                         return False
                 case Invoke():
@@ -96,7 +96,7 @@ class _Collector:
     def _reads(self, stmt: Stmt, bounds: Bounds) -> None:
         for part in stmt_loads(stmt):
             if part.buffer.space is Space.GLOBAL:
-                self._access(part.buffer, part.index, part.lanes, bounds)
+                self._access(part.buffer, part.index, most_lanes(part.lanes, part.active), bounds)
 
     def _access(self, buffer: Buffer, index: tuple[Expr, ...], lanes: int, bounds: Bounds) -> None:
         if not bounds.dead:

@@ -283,6 +283,12 @@ Place = tuple[Buffer, tuple[Expr, ...]]
 """A buffer and an index in it."""
 
 
+def most_lanes(lanes: int, active: Expr | None) -> int:
+    """Elements that an access of vectors touches at most, of which so many are ``active``."""
+    known = lanes if active is None else const_value(active)
+    return known if isinstance(known, int) else lanes
+
+
 def map_accesses(
     block: Block,
     rule: Callable[[Buffer, tuple[Expr, ...]], Place],

@@ -21,7 +21,7 @@ import numpy as np
 
 from .bounds import Bounds
 from .loops import Access, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var, const_value
-from .loops_rewrite import stmt_loads, substitute, used_buffers, walk_stmts
+from .loops_rewrite import most_lanes, stmt_loads, substitute, used_buffers, walk_stmts
 
 MOST_ELEMENTS = 1 << 22
 """Accesses of one statement that are gone through at most."""
@@ -92,7 +92,7 @@ class _Proof:
         for stmt in body:
             for load in stmt_loads(stmt):
                 if load.buffer.name == self.buffer.name:
-                    elements = self._elements(load.index, load.lanes, loops)
+                    elements = self._elements(load.index, most_lanes(load.lanes, load.active), loops)
                     if elements is None or not written[elements].all():
                         return False
             for access, index, count in self._pointers(stmt):
@@ -112,8 +112,8 @@ class _Proof:
         for stmt in body:
             if isinstance(stmt, For) and isinstance(extent := const_value(stmt.extent), int) and extent > 0:
                 self._write(stmt.body, {**loops, stmt.var: extent}, written)
-            elif isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name and stmt.active is None:
-                elements = self._elements(stmt.index, stmt.value.type.lanes, loops)
+            elif isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name and _is_known(stmt.active):
+                elements = self._elements(stmt.index, most_lanes(stmt.value.type.lanes, stmt.active), loops)
                 if elements is not None:
                     written[elements] = True
 
@@ -133,3 +133,8 @@ class _Proof:
             step = sum(int(form.terms.get(var, 0)) * stride for form, stride in zip(forms, self.buffer.strides))
             flat = (flat[:, None] + step * np.arange(loops[var])).reshape(-1)
         return (flat[:, None] + np.arange(lanes)).reshape(-1)
+
+
+def _is_known(active: Expr | None) -> bool:
+    """Whether it is known how many lanes are active."""
+    return active is None or const_value(active) is not None

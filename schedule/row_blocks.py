@@ -17,8 +17,9 @@ from math import prod
 
 import numpy as np
 
+from ..ir.build import lt
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Block, Buffer, Expr, Type, Var
+from ..ir.loops import INDEX, Block, Buffer, Expr, If, Type, Var
 from ..ir.loops_rewrite import loop, loop_index, map_accesses
 from ..ops.attributes import integer, ints
 from ..ops.fused import body_of
@@ -55,11 +56,11 @@ class _Blocks:
     def emit(self) -> Block:
         *outer, extent = self.split.frame
         count, left = divmod(extent, self.split.rows)
-        row = loop_index(self.vars[-1], count) * self.split.rows
-        block = loop(self.vars[-1], count, *self._members(self.split, row))
+        block = self._members(self.split, loop_index(self.vars[-1], count + bool(left)) * self.split.rows)
         if left:
-            block = (*block, *self._members(replace(self.split, rows=left), INDEX(extent - left)))
-        for var, each in reversed(list(zip(self.vars, outer))):
+            last = self._members(replace(self.split, rows=left), INDEX(extent - left))
+            block = (If(lt(self.vars[-1], count), block, last),)
+        for var, each in reversed(list(zip(self.vars, (*outer, count + bool(left)), strict=True))):
             block = loop(var, each, *block)
         return block
 

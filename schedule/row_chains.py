@@ -18,7 +18,7 @@ LEAST = 1
 """The share of the second cache beyond which a result is not there any more when it is read."""
 BETWEEN = 3 << 17
 """Bytes of a block that the nearest caches keep beside the weights."""
-EVEN = 2 / 3
+EVEN = 1 / 2
 """The share of as many rows as fit that is enough where blocks are all alike."""
 FEWEST_ROWS = 16
 """Of the product's rows in a block: with fewer, weights are read too often."""

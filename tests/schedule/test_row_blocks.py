@@ -16,6 +16,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.fused import body_of
 from ccml.ops.table import infer_types
 from ccml.passes.pipeline import optimize
+from ccml.program import chunking
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal
 from ccml.schedule import row_chains
@@ -128,10 +129,12 @@ CASES = {
 
 @pytest.fixture
 def wherever_possible(monkeypatch: MonkeyPatch) -> None:
-    """However small tensors are, and with so few rows in a block that there are several."""
+    """However small tensors are, with so few rows in a block that there are several, and chunks of any work."""
     monkeypatch.setattr(row_chains, "LEAST", 0)
     monkeypatch.setattr(row_chains, "FEWEST_ROWS", 1)
     monkeypatch.setattr(row_chains, "BETWEEN", 1 << 10)
+    monkeypatch.setattr(chunking, "SMALLEST_PHASE", 0)
+    monkeypatch.setattr(chunking, "SMALLEST_CHUNK", 1)
 
 
 def blocks_of(graph: Graph, machine: Machine) -> list[Node]:
@@ -154,7 +157,9 @@ def test_rows_in_blocks(name: str, machine: Machine, wherever_possible: None) ->
     (actual,) = results(program, machine, inputs)
     expected = evaluate_graph(CASES[name], inputs)[CASES[name].outputs[0].name]
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
-    (threaded,) = results(lower_graph(graph, machine, Goal(threads=3)), machine, inputs, 3)
+    program = lower_graph(graph, machine, Goal(threads=3))
+    assert any(kernel.chunked and kernel.name.startswith("row_blocks") for kernel in program.kernels)
+    (threaded,) = results(program, machine, inputs, 3)
     np.testing.assert_array_equal(threaded, actual)
 
 
