@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -89,28 +88,27 @@ class _Chains:
         result = chain[-1].output
         if any(len(node.output.shape) != len(result.shape) for node in chain):
             return None
+        between = sum(node.output.type.nbytes for node in chain[:-1])
         for last in range(len(result.shape) - 1):
             frame = result.shape[: last + 1]
-            if frame[-1] == 1 or any(node.output.shape[: last + 1] != frame for node in chain):
+            most = BETWEEN * prod(frame) // between
+            if frame[-1] == 1 or most == 0 or any(node.output.shape[: last + 1] != frame for node in chain):
                 continue
-            splits = (RowSplit(frame, rows) for rows in self._rows(frame[-1]))
-            found = next((split for split in splits if split.blocks > 1 and self._serves(chain, split)), None)
-            if found is not None:
-                return found
+            split = RowSplit(frame, self._rows(frame[-1], most))
+            if split.blocks > 1 and self._serves(chain, split):
+                return split
         return None
 
-    def _rows(self, extent: int) -> Iterator[int]:
-        """Rows of a block, most first: they divide the extent where others are not much more. Rows that are left need
-        loops of their own, and with them their weights where these are not in panels."""
-        for rows in dict.fromkeys(-(-extent // count) for count in range(1, extent + 1)):
-            divisor = next(part for part in range(rows, 0, -1) if extent % part == 0)
-            yield rows if self.cpu.panel and divisor < rows * EVEN else divisor
+    def _rows(self, extent: int, most: int) -> int:
+        """Rows of a block, of ``most`` at most: they divide the extent where others are not much more. Rows that are
+        left need loops of their own, and with them their weights where these are not in panels."""
+        rows = -(-extent // -(-extent // most))
+        divisor = next(part for part in range(rows, 0, -1) if extent % part == 0)
+        return rows if self.cpu.panel and divisor < rows * EVEN else divisor
 
     def _serves(self, chain: list[Node], split: RowSplit) -> bool:
-        share = split.rows / prod(split.frame)
-        between = sum(node.output.type.nbytes for node in chain[:-1]) * share
         rows = split.rows * prod(chain[-1].output.shape[len(split.frame) : -1])
-        if between > BETWEEN or rows < FEWEST_ROWS or not any(map(_multiplies, chain)):
+        if rows < FEWEST_ROWS or not any(map(_multiplies, chain)):
             return False
         read = _read(chain, split)
         undivided = None if read is None else _read(chain, replace(split, rows=split.frame[-1]))
