@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,10 @@ from ..ir.extents import cropped, filled
 from ..ir.graph import Graph
 from ..ir.strings import decoded
 from ..ir.types import DType
+from ..ops.control import all_graphs
 from ..ops.evaluate import evaluate_graph
 from .custom_reference import custom_operators, prepared
+from .tied_rounding import tied_rounding
 
 if TYPE_CHECKING:
     from onnx.reference import ReferenceEvaluator
@@ -31,16 +33,22 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Reference:
-    """``kind`` is ``onnx`` or ``import``: the model itself, or its import into ccml before any pass."""
+    """``kind`` is ``onnx`` or ``import``: the model itself, or its import into ccml before any pass.
+
+    The evaluator sums products of integers in float32. What is half a step away from two integers then, it rounds as
+    the import has it, which sums in integers: ``import_values`` are those of a run."""
 
     kind: str
     source: Source
     evaluator: ReferenceEvaluator | None
+    import_values: Arrays = field(default_factory=dict)
 
     def values(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """All values that the reference knows, by ONNX name."""
         if self.evaluator is None:
             return values_in_run(self.source.graph, inputs)
+        if any(node.op == "quantize" for graph in all_graphs(self.source.graph) for node in graph.nodes):
+            self.import_values.update(values_in_run(self.source.graph, inputs))
         return _evaluate(self.evaluator, inputs)
 
 
@@ -60,6 +68,7 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
     from onnx.reference import ReferenceEvaluator  # all its operators: those alone wait for them who compare
 
     problem: Exception | None = None
+    import_values: Arrays = {}
     custom = custom_operators(source.graph)
     whole = export_model(source.graph) if source.is_changed else source.model
     for model in _versions(prepared(whole, custom)):
@@ -67,14 +76,14 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
             problem = problem or NotImplementedError("it does not look at the lengths of sequences")
             continue
         try:
-            evaluator = ReferenceEvaluator(model, new_ops=custom)
+            evaluator = ReferenceEvaluator(model, new_ops=[*custom, *tied_rounding(model, import_values)])
             _evaluate(evaluator, inputs)
         except CcmlError:  # of a custom operator
             raise
         except Exception as reason:  # it raises whatever its NumPy code meets
             problem = problem or reason
             continue
-        return Reference("onnx", source, evaluator)
+        return Reference("onnx", source, evaluator, import_values)
     log.warning("the ONNX reference cannot run this model (%s): compared with its import instead", problem)
     return Reference("import", source, None)
 
