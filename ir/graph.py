@@ -70,6 +70,11 @@ class Node:
         return replace(self, attrs={**self.attrs, **changes})
 
 
+def join_locs(*locs: str) -> str:
+    """The ONNX nodes that one node stands for, each named once: ``conv1 + bn1``."""
+    return " + ".join(dict.fromkeys(name for loc in locs for name in loc.split(" + ") if name))
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array; ``extents`` says

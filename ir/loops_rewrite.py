@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cache
 from operator import is_not
@@ -281,6 +281,14 @@ def substitute(block: Block, bindings: dict[Var, Expr]) -> Block:
 
 Place = tuple[Buffer, tuple[Expr, ...]]
 """A buffer and an index in it."""
+
+
+def flat_index(buffer: Buffer, index: Sequence[Expr]) -> Expr:
+    """The number of an element among all of a buffer."""
+    flat: Expr = Const(0, INDEX)
+    for part, stride in zip(index, buffer.strides, strict=True):
+        flat = flat + part * stride
+    return flat
 
 
 def most_lanes(lanes: int, active: Expr | None) -> int:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph, Node, Value, join_locs
 from ..ops.attributes import integer, ints
-from .rewrite import Rewriter, join_locs, rewrite, until_stable
+from .rewrite import Rewriter, rewrite, until_stable
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
 AFFINE = ("add", "sub", "mul", "div", "neg")

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph, Node, Value, join_locs
 from ..ops.attributes import ints
 from ..ops.control import BODIES
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .eliminate_dead_code import eliminate_dead_code
-from .rewrite import join_locs
 from .views import without_units
 
 MAX_MEMBERS = 128

@@ -198,11 +198,6 @@ def rename(graph: Graph, names: Mapping[str, str]) -> Graph:
     return graph.with_nodes(nodes, outputs=tuple(renamed(value) for value in graph.outputs), constants=constants)
 
 
-def join_locs(*locs: str) -> str:
-    """The ONNX nodes that one node stands for, each named once: ``conv1 + bn1``."""
-    return " + ".join(dict.fromkeys(name for loc in locs for name in loc.split(" + ") if name))
-
-
 def until_stable(graph: Graph, step: Pass, limit: int = 20) -> Graph:
     """Repeats ``step`` until it changes nothing, ``limit`` times at most."""
     for _ in range(limit):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..ir.graph import AttrValue, Node, Value
+from ..ir.graph import AttrValue, Node, Value, join_locs
 from ..ops.attributes import flag, ints
-from .rewrite import Rewriter, Rule, join_locs
+from .rewrite import Rewriter, Rule
 
 
 def written_out_normalization(rewriter: Rewriter, node: Node) -> Value | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Load, Pointer, Prefetch, Space, Var, as_expr
-from ..ir.loops_rewrite import map_expr, walk_expr
+from ..ir.loops_rewrite import flat_index, map_expr, walk_expr
 from ..targets.target import CacheLines
 from .affine import coefficient, occurs
 from .blocking import Axis
@@ -88,10 +88,7 @@ def stream(
 
 def _flat(load: Load) -> Expr:
     """The number of the first element in its buffer."""
-    flat: Expr = INDEX(0)
-    for index, stride in zip(load.index, load.buffer.strides, strict=True):
-        flat = flat + index * stride
-    return flat
+    return flat_index(load.buffer, load.index)
 
 
 def _without(index: Expr, k: Sequence[Var]) -> Expr:

@@ -20,7 +20,7 @@ import numpy as np
 from ..ir.build import lt
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Block, Buffer, Expr, If, Type, Var
-from ..ir.loops_rewrite import loop, loop_index, map_accesses
+from ..ir.loops_rewrite import flat_index, loop, loop_index, map_accesses
 from ..ops.attributes import integer, ints
 from ..ops.fused import body_of
 from .kernel import KernelContext
@@ -29,11 +29,6 @@ from .tensors import TensorRef
 
 Choice = Callable[[KernelContext], Block]
 """Makes the loops of a fused node."""
-
-
-def row_split(node: Node) -> RowSplit:
-    """How a ``row_blocks`` node takes its tensors apart."""
-    return RowSplit(ints(node.attrs, "frame"), integer(node.attrs, "rows"))
 
 
 def lower_row_blocks(ctx: KernelContext, choice: Choice) -> Block:
@@ -49,7 +44,7 @@ class _Blocks:
     choice: Choice
 
     def __post_init__(self) -> None:
-        self.split = row_split(self.node)
+        self.split = RowSplit(ints(self.node.attrs, "frame"), integer(self.node.attrs, "rows"))
         self.vars = [Var(self.ctx.names.fresh("b")) for _ in self.split.frame]
         self.between: dict[str, Buffer] = {}
 
@@ -86,7 +81,7 @@ class _Blocks:
             if buffer.name not in places:
                 return buffer, index
             target, start = places[buffer.name]
-            return target, (_flat(buffer, index, start),)
+            return target, (start + flat_index(buffer, index),)
 
         return map_accesses(self.choice(inner), rule)
 
@@ -118,10 +113,3 @@ class _Blocks:
         """A constant that blocks see as a whole."""
         array = self.ctx.constant(value)
         return array if array is None or value is None or array.shape == parts.get(value.name, array.shape) else None
-
-
-def _flat(buffer: Buffer, index: Sequence[Expr], start: Expr) -> Expr:
-    flat = start
-    for at, stride in zip(index, buffer.strides, strict=True):
-        flat = flat + at * stride
-    return flat

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..ir.graph import AttrValue, Graph, Node
+from ..ir.graph import AttrValue, Graph, Node, join_locs
 from ..ir.types import DType
-from ..ops.fused import body_of
-from ..ops.opdef import Kind
+from ..ops.fused import fused_macs
 from ..ops.table import OPS
 from ..targets.target import Cpu
 from .row_splits import RowSplit, operand_parts, part_of
@@ -108,7 +107,7 @@ class _Chains:
 
     def _serves(self, chain: list[Node], split: RowSplit) -> bool:
         rows = split.rows * prod(chain[-1].output.shape[len(split.frame) : -1])
-        if rows < FEWEST_ROWS or not any(map(_multiplies, chain)):
+        if rows < FEWEST_ROWS or not any(fused_macs(node, OPS) for node in chain):
             return False
         read = _read(chain, split)
         undivided = None if read is None else _read(chain, replace(split, rows=split.frame[-1]))
@@ -131,15 +130,11 @@ def _read(chain: list[Node], split: RowSplit) -> dict[str, tuple[int, ...]] | No
     return read
 
 
-def _multiplies(node: Node) -> bool:
-    return any(OPS[inner.op].kind is Kind.ANCHOR and OPS[inner.op].macs for inner in body_of(node.attrs).nodes)
-
-
 def _as_one(split: RowSplit, chain: list[Node]) -> Node:
     made = {node.output.name for node in chain}
     operands = {value.name: value for node in chain for value in node.operands}
     inputs = tuple(value for name, value in operands.items() if name not in made)
-    outputs, loc = chain[-1].outputs, " + ".join(node.loc for node in chain)
+    outputs, loc = chain[-1].outputs, join_locs(*(node.loc for node in chain))
     members = Graph(outputs[0].name, inputs, outputs, tuple(chain))
     attrs: dict[str, AttrValue] = {"body": members, "frame": split.frame, "rows": split.rows}
     inner = Node("row_blocks", inputs, outputs, attrs, loc)

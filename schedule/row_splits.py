@@ -13,6 +13,7 @@ from ..ops.attributes import integer, ints
 from ..ops.fused import body_of
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
+from .window import Window
 
 WHOLE_OPERANDS = {"conv": (1, 2), "matmul": (2,), "softmax": (), "normalize": ()}
 """The anchors whose rows depend on the same rows of their first operand alone, and the operands that all rows read. Of
@@ -87,8 +88,7 @@ def _row_by_row(node: Node, rank: int, frame: int) -> bool:
         return min(ints(node.attrs, "axes")) >= frame
     if node.op != "conv" or node.attrs["layout"] != "channels_last":
         return False
-    kernel = node.operands[1].shape[1:-1]
-    return prod(kernel) == 1 and prod(ints(node.attrs, "stride")) == 1 and not any(ints(node.attrs, "pad"))
+    return Window.of(node).pointwise
 
 
 def part_of(node: Node, parts: Mapping[str, tuple[int, ...]]) -> Node | None:

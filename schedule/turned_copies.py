@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import log2, prod
 
 from ..ir.loops import INDEX, Block, Buffer, Const, Expr, For, Let, Load, LoopKind, Shuffle, Space, Stmt, Store, Var
-from ..ir.loops_rewrite import loop, map_block, map_expr, stmt_exprs, substitute, walk_expr
+from ..ir.loops_rewrite import flat_index, loop, map_block, map_expr, stmt_exprs, substitute, walk_expr
 from ..ir.types import DType
 from ..targets.target import Cpu
 from .affine import coefficient, occurs
@@ -159,10 +159,7 @@ def _flattened(body: Block) -> Block:
 
 
 def _flat(buffer: Buffer, index: Sequence[Expr]) -> tuple[Buffer, tuple[Expr, ...]]:
-    place: Expr = INDEX(0)
-    for part, stride in zip(index, buffer.strides, strict=True):
-        place = place + part * stride
-    return replace(buffer, shape=(prod(buffer.shape),)), (place,)
+    return replace(buffer, shape=(prod(buffer.shape),)), (flat_index(buffer, index),)
 
 
 def _joined(nest: _Nest, names: Names) -> _Nest:

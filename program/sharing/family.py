@@ -36,7 +36,7 @@ from ...ir.loops import (
     Store,
     Var,
 )
-from ...ir.loops_rewrite import map_accesses, map_block, map_children
+from ...ir.loops_rewrite import flat_index, map_accesses, map_block, map_children
 from ...ir.specialize import folded_literal, literal_of, scalar_of
 from .form import DIVISIONS
 
@@ -140,8 +140,7 @@ def flattened(kernel: Kernel) -> Kernel:
     def place(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
         if buffer not in flat:
             return buffer, index
-        terms = (part * stride for part, stride in zip(index, buffer.strides, strict=True))
-        return flat[buffer], (sum(terms, start=Const(0, INDEX)),)
+        return flat[buffer], (flat_index(buffer, index),)
 
     return replace(kernel, params=tuple(flat.values()), body=map_accesses(kernel.body, place))
 

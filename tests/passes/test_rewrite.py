@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ccml.ir.graph import Graph, Node, Value
+from ccml.ir.graph import Graph, Node, Value, join_locs
 from ccml.ir.graph_text import parse_graph
-from ccml.passes.rewrite import Rewriter, join_locs, rewrite, until_stable
+from ccml.passes.rewrite import Rewriter, rewrite, until_stable
 
 from tests.passes.rewriting import assert_rewrites
 
