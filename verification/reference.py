@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from ..ir.extents import cropped, filled
 from ..ir.graph import Graph
 from ..ir.strings import decoded
 from ..ir.types import DType
-from ..ops.control import all_graphs
 from ..ops.evaluate import evaluate_graph
 from .custom_reference import custom_operators, prepared
 from .tied_rounding import tied_rounding
@@ -36,18 +35,18 @@ class Reference:
     """``kind`` is ``onnx`` or ``import``: the model itself, or its import into ccml before any pass.
 
     The evaluator sums products of integers in float32. What is half a step away from two integers then, it rounds as
-    the import has it, which sums in integers: ``import_values`` are those of a run."""
+    the import has it, which sums in integers: ``import_values``, those of a run; ``None`` where nothing is rounded."""
 
     kind: str
     source: Source
     evaluator: ReferenceEvaluator | None
-    import_values: Arrays = field(default_factory=dict)
+    import_values: Arrays | None = None
 
     def values(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """All values that the reference knows, by ONNX name."""
         if self.evaluator is None:
             return values_in_run(self.source.graph, inputs)
-        if any(node.op == "quantize" for graph in all_graphs(self.source.graph) for node in graph.nodes):
+        if self.import_values is not None:
             self.import_values.update(values_in_run(self.source.graph, inputs))
         return _evaluate(self.evaluator, inputs)
 
@@ -76,14 +75,15 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
             problem = problem or NotImplementedError("it does not look at the lengths of sequences")
             continue
         try:
-            evaluator = ReferenceEvaluator(model, new_ops=[*custom, *tied_rounding(model, import_values)])
+            rounding = tied_rounding(model, import_values)
+            evaluator = ReferenceEvaluator(model, new_ops=[*custom, *rounding])
             _evaluate(evaluator, inputs)
         except CcmlError:  # of a custom operator
             raise
         except Exception as reason:  # it raises whatever its NumPy code meets
             problem = problem or reason
             continue
-        return Reference("onnx", source, evaluator, import_values)
+        return Reference("onnx", source, evaluator, import_values if rounding else None)
     log.warning("the ONNX reference cannot run this model (%s): compared with its import instead", problem)
     return Reference("import", source, None)
 
