@@ -230,7 +230,8 @@ class Program:
     who runs them; 0: there are none. ``library`` is what kernels and constants are called after where several models
     share them. ``sections`` are those of kernels (``("code", name)``) and constants (``("weights", name)``) that do not
     go where the others are. ``chunks`` for each thread were decided on for some kernels, by their names, before work is
-    split.
+    split. The buffers ``streamed`` are written and read by neighbouring calls that are to be one stream, before there
+    are streams.
     """
 
     name: str
@@ -255,6 +256,7 @@ class Program:
     library: str = ""
     sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
     chunks: Mapping[str, int] = field(default_factory=dict)
+    streamed: frozenset[str] = frozenset()
 
     @property
     def owner(self) -> str:

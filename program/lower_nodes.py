@@ -36,6 +36,7 @@ from ..schedule.legalize import legalize
 from ..schedule.outputs import separate_outputs, storage_owners
 from ..schedule.params import bind_parameters
 from ..schedule.row_chains import block_rows
+from ..schedule.row_streams import streamed_values
 from ..schedule.short_requantization import requantize_short
 from ..schedule.small_products import mark_small_products
 from ..schedule.tensors import Halo, TensorRef
@@ -105,6 +106,7 @@ class _Memory:
     decisions: Tuned
     threads: int = 0
     chunks: dict[str, int] = field(default_factory=dict)
+    streamed: set[str] = field(default_factory=set)
     buffers: dict[str, BufferDecl] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
@@ -167,6 +169,8 @@ class _Lowering:
         self.generators: dict[str, Generator] = {}
         self.decisions: dict[str, Decision | None] = {}
         self.machine, self.memory, self.graph = machine, memory, graph
+        streamed = self._streamed()
+        self.in_rows |= streamed
         self.graph, self.halos = plan_borders(separate_outputs(graph), read_halo)
         self.buffers = memory.buffers
         self.owner = storage_owners(self.graph)
@@ -178,6 +182,15 @@ class _Lowering:
         self.places |= {self.owner[value.name]: place for value, place in zip(self.graph.outputs, results)}
         self.steps: list[Step] = []
         memory.arrays.append(self.graph.constants)
+        memory.streamed |= {self.owner[name] for name in streamed}
+
+    def _streamed(self) -> frozenset[str]:
+        """The values that go from one kernel to the next by rows. Threads share the work of whole kernels."""
+        if self.memory.threads or not self.machine.cpu.ample_ram:
+            return frozenset()
+        return streamed_values(
+            self.graph, self.machine.cpu, lambda node: self._generator(self._context(node)).streams
+        )
 
     def program(self, output_names: Sequence[str]) -> Program:
         """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
@@ -208,6 +221,7 @@ class _Lowering:
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in self.buffers},
             framed={name: halo.before for name, halo in self.halos.items() if name in self.buffers},
             chunks=self.memory.chunks,
+            streamed=frozenset(self.memory.streamed),
         )
 
     def body(self) -> Body:
@@ -340,7 +354,7 @@ class _Lowering:
         )
 
     def _by_rows(self, node: Node) -> bool:
-        return any(value.name in self.in_rows for value in node.operands)
+        return any(value.name in self.in_rows for value in (*node.operands, *node.outputs))
 
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = self._context(node)

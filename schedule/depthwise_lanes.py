@@ -156,7 +156,7 @@ class Depthwise:
 
     def height(self, width: int) -> int:
         """Rows of ``width`` outputs in a block."""
-        if self.rank == 1 or self.ctx.by_rows or not self.ctx.cpu.ample_ram or self.lanes == (1,):
+        if self.rank == 1 or not self.ctx.cpu.ample_ram or self.lanes == (1,):
             return 1
         registers = 1 if self.operand is self.compute else 2
         return block_height(self.ctx.cpu, width, self.kernel, self.stride[-2], self.dilation[-2], registers)

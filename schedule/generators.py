@@ -75,7 +75,8 @@ class Generator:
     ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. ``halo`` is what they
     rely on around the input of their anchor; ``None``: they put values in place of what is beyond the border.
     ``tunable``: something about the loops may be decided from outside. ``tile``: as many neighbouring windows along
-    each dimension are computed of sums over all that they read.
+    each dimension are computed of sums over all that they read. ``streams``: the loops are over the rows of an image
+    where the context has them by rows, and take about as long.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Generator:
     block: str | None = None
     tunable: bool = False
     tile: int = 1
+    streams: bool = False
 
     def fits(self, ctx: KernelContext) -> bool:
         op = None if ctx.anchor is None else ctx.anchor.op
@@ -260,13 +262,17 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
     Generator(
-        "depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _depthwise, needed_halo, tunable=True
+        "depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _depthwise, needed_halo, tunable=True,
+        streams=True,
     ),
     Generator(
         "lanes of groups", _anchors("conv"), is_grouped_lanes, lower_grouped_lanes,
         lambda ctx: _convolution(*_DIRECT)(ctx) * grouped_share(ctx), needed_halo, tunable=True,
     ),
-    Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
+    Generator(
+        "contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True,
+        streams=True,
+    ),
     Generator(
         "tiles", _anchors("conv"), is_tiled, lower_tiled, lambda ctx: _convolution(*_DIRECT)(ctx) * tiled_cost(ctx),
         tiled_halo, block="tiles_u8_2x2",
@@ -316,12 +322,12 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
     ),
-    Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
+    Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10), streams=True),
     Generator(
         "packed elementwise", _anchors(None), is_packed_elementwise, lower_packed_elementwise, _scalar(8)
     ),
-    Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),
-    Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30)),
+    Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15), streams=True),
+    Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30), streams=True),
 )
 """In no order that matters: of those that apply, the cheapest is taken."""
 

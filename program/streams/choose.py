@@ -1,4 +1,4 @@
-"""Which kernels to stream: those that bring down the peak of the memory plan."""
+"""Which kernels to stream: those that bring down the peak of the memory plan, and those that were made for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 from ...errors import not_by_rows
 from ...ir.loops import Kernel
@@ -51,6 +52,16 @@ def lower_peak(layout: Layout, target: Target, enough: Callable[[Layout], bool])
     What fetches an input by rows is streamed with the calls that read it. Raises ``BAD_OPTION`` where it cannot be.
     """
     return _Search(_with_borders(layout), target, enough).run()
+
+
+def join_streamed(layout: Layout, target: Target, streamed: frozenset[str], most: int) -> Layout:
+    """Streams neighbouring calls that hand on buffers that are to be ``streamed``, as many at a time as leave at most
+    ``most`` bytes of each of these."""
+    kernels = dict(layout.kernels)
+    for call in layout.calls:
+        if not streamed.isdisjoint(call.args):
+            kernels[call.kernel] = with_borders(layout.kernels[call.kernel])
+    return _Search(replace(layout, kernels=kernels), target, lambda _: True).joined(streamed, most)
 
 
 def _with_borders(layout: Layout) -> Layout:
@@ -111,6 +122,28 @@ class _Search:
             done = {"share": tried / MOST_LAYOUTS}
             log.info("%d streams, %d bytes of RAM", joined, best.plan.ram, extra=done)
         return _renumbered(best)
+
+    def joined(self, streamed: frozenset[str], most: int) -> Layout:
+        """The calls that hand on what is ``streamed``, joined where at most ``most`` bytes of each are left."""
+        calls = self.start.calls
+        between = [streamed & set(call.args) & set(after.args) for call, after in pairwise(calls)]
+
+        def fits(span: Span) -> bool:
+            found = self._stream(span)
+            rings = {} if found is None else {name: decl.nbytes for name, decl in found.rings.items()}
+            handed_on = set[str]().union(*between[slice(*span)])
+            return all(rings.get(name, most + 1) <= most for name in handed_on) and self._sound(span)
+
+        spans: list[Span] = []
+        first = 0
+        while first < len(calls):
+            last = first
+            while last < len(between) and between[last]:
+                last += 1
+            last = next((end for end in range(last, first, -1) if fits((first, end))), first)
+            spans.append((first, last))
+            first = last + 1
+        return _renumbered(self._layout(spans))
 
     def _fetching(self) -> list[Span]:
         """The spans in which inputs come by rows."""
