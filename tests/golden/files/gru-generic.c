@@ -36,12 +36,11 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
     for (ptrdiff_t k_4 = 0; k_4 < 8; ++k_4)
     {
       const float sum = work[k_4];
-      const float x_4 = ccml_f32_min(89.0f, ccml_f32_max(-87.33f, -sum));
-      const float shifted = x_4 * 1.442695f + 1.2582912e+07f;
+      const float x_4 = ccml_f32_min(87.33f, ccml_f32_max(-89.0f, sum));
+      const float shifted = x_4 * -1.442695f + 1.2582912e+07f;
       const float n = shifted - 1.2582912e+07f;
-      const float r = n * -1.4286068e-06f + (n * -0.69314575f + x_4);
-      const float p = r * r * ((((0.0013814507f * r + 0.008368756f) * r + 0.041668393f) * r + 0.1666652f) * r + 0.49999994f) + r + 1.0f;
-      work[k_4] = 1.0f / (1.0f + (p + p) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 126u) << 23u));
+      const float r = n * 1.4286068e-06f + (n * 0.69314575f + x_4);
+      work[k_4] = 1.0f / ((1.0f - (r * r * ((((-0.0013814507f * r + 0.008368756f) * r + -0.041668393f) * r + 0.1666652f) * r + -0.49999994f) + r)) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 127u) << 23u) + 1.0f);
     }
     for (ptrdiff_t k_1 = 0; k_1 < 4; ++k_1)
     {
