@@ -267,7 +267,7 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     Generator(
         "lanes of groups", _anchors("conv"), is_grouped_lanes, lower_grouped_lanes,
-        lambda ctx: _convolution(*_DIRECT)(ctx) * grouped_share(ctx), needed_halo, tunable=True,
+        lambda ctx: _convolution(*_DIRECT)(ctx) * grouped_share(ctx), needed_halo, tunable=True, streams=True,
     ),
     Generator(
         "contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True,

@@ -26,16 +26,15 @@ IMAGE_RANK = 4
 
 
 def streamed_values(graph: Graph, cpu: Cpu, goes_by_rows: Callable[[Node], bool]) -> frozenset[str]:
-    """The values that are read by the next kernel alone and are to be there row by row, where kernels of both nodes go
-    by rows. Where extents are told by a run there are none: their loops end early."""
+    """The values that the next kernel reads as soon as there are rows of them, where kernels of both nodes go by rows.
+    Where extents are told by a run there are none: their loops end early."""
     if not cpu.caches or graph.extents or graph.states:
         return frozenset()
-    kept = {value.name for value in graph.outputs}
-    users = graph.uses()
     found = set()
     for node, following in pairwise(graph.nodes):
         value = node.outputs[0]
-        if value.name in kept or users.get(value.name, []) != [following] or not _is_large_image(value, cpu):
+        handed_on = any(operand.name == value.name for operand in following.operands)
+        if not handed_on or not _is_large_image(value, cpu):
             continue
         if all(_fits(each, cpu) and goes_by_rows(each) for each in (node, following)):
             found.add(value.name)

@@ -124,15 +124,17 @@ class _Search:
         return _renumbered(best)
 
     def joined(self, streamed: frozenset[str], most: int) -> Layout:
-        """The calls that hand on what is ``streamed``, joined where at most ``most`` bytes of each are left."""
+        """The calls that hand on what is ``streamed``, joined where at most ``most`` bytes are left of what no others
+        use."""
         calls = self.start.calls
         between = [streamed & set(call.args) & set(after.args) for call, after in pairwise(calls)]
 
         def fits(span: Span) -> bool:
             found = self._stream(span)
-            rings = {} if found is None else {name: decl.nbytes for name, decl in found.rings.items()}
-            handed_on = set[str]().union(*between[slice(*span)])
-            return all(rings.get(name, most + 1) <= most for name in handed_on) and self._sound(span)
+            if found is None:
+                return False
+            left = set[str]().union(*between[slice(*span)]) - self._used_beside(span)
+            return all(n in found.rings and found.rings[n].nbytes <= most for n in left) and self._sound(span)
 
         spans: list[Span] = []
         first = 0
@@ -237,10 +239,16 @@ class _Search:
             if self._kept and any(self._kept & set(call.args) for call in inside):
                 self.streams[span] = None  # rows of a new state could come before the last of the old one are read
                 return None
-            others = (*self.start.calls[:first], *self.start.calls[last + 1 :])
-            kept = {name for call in others for name in call.args} | self._tested
+            kept = self._used_beside(span)
             self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept)
         return self.streams[span]
+
+    def _used_beside(self, span: Span) -> set[str]:
+        """The buffers that other steps than the calls of a span use."""
+        first, last = span
+        others = (*self.start.calls[:first], *self.start.calls[last + 1 :])
+        outside = {name for name, decl in self.start.buffers.items() if decl.storage is not Storage.ARENA}
+        return {name for call in others for name in call.args} | self._tested | outside
 
     def _layout(self, spans: list[Span]) -> Layout:
         kernels, buffers = dict(self.start.kernels), dict(self.start.buffers)

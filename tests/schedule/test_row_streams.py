@@ -91,6 +91,18 @@ def columns(layers: Images, x: Value) -> Value:
     return layers.depthwise(layers.depthwise(layers.conv(x, 17), (1, 3)), (3, 1), pad=(0, 0, 0, 0))
 
 
+def read_twice(layers: Images, x: Value) -> Value:
+    """Read once more when all rows are there."""
+    y = layers.conv(x, 96)
+    return layers.emit1("add", layers.depthwise(y), layers.emit1("reduce", y, kind="mean", axes=(1, 2), keepdims=True))
+
+
+def groups(layers: Images, x: Value) -> Value:
+    """Groups of four channels, and a sum with what is read by rows before."""
+    y = layers.conv(x, 16)
+    return layers.emit1("add", layers.conv(layers.conv(y, 16, (3, 3), group=4), 16), y)
+
+
 CASES = {
     "bottleneck": graph_of(bottleneck, 1, 9, 7, 5),
     "bottleneck of one row": graph_of(bottleneck, 1, 1, 7, 5),
@@ -101,6 +113,7 @@ CASES = {
     "dilated": graph_of(dilated, 1, 12, 11, 6),
     "pooled": graph_of(pooled, 1, 10, 9, 4),
     "columns": graph_of(columns, 1, 11, 8, 4),
+    "groups": graph_of(groups, 1, 9, 10, 6),
 }
 
 
@@ -147,15 +160,10 @@ def test_what_they_do_not_hold_is_a_few_rows() -> None:
     assert program.plan.pools[0].size < whole / 4
 
 
-def read_twice(layers: Images, x: Value) -> Value:
-    y = layers.conv(x, 96)
-    return layers.emit1("add", layers.depthwise(y), layers.emit1("reduce", y, kind="mean", axes=(1, 2), keepdims=True))
-
-
 @pytest.mark.parametrize(
     "graph",
     [graph_of(read_twice, 1, 112, 112, 16), graph_of(bottleneck, 2, 112, 112, 24)],
-    ids=["other readers", "several images"],
+    ids=["all rows are read again", "several images"],
 )
 def test_what_stays_apart(graph: Graph) -> None:
     assert not streams_of(lower_graph(optimize(graph), X86))
