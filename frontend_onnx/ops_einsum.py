@@ -130,10 +130,34 @@ def _contracted(ctx: NodeContext, a: _Term, b: _Term, needed: set[str], extents:
     order = (*batch, *rows, *columns)
     if not inner:
         return _Term(ctx.emit("mul", _arranged(ctx, a, order, extents), _arranged(ctx, b, order, extents)), order)
+    counted = {term.labels[axis] for term in (a, b) for axis in ctx.extents(term.value)}
+    if any(len(group) > 1 and counted & set(group) for group in (batch, rows, columns)):
+        return _contracted_apart(ctx, a, b, (batch, rows, inner, columns), extents)
     sizes = [prod(extents[label] for label in group) for group in (batch, rows, inner, columns)]
     lhs = ctx.reshape(_arranged(ctx, a, (*batch, *rows, *inner), extents), (sizes[0], sizes[1], sizes[2]))
     rhs = ctx.reshape(_arranged(ctx, b, (*batch, *inner, *columns), extents), (sizes[0], sizes[2], sizes[3]))
     product = ctx.cast(ctx.emit("matmul", lhs, rhs), lhs.dtype)  # of narrow integers it is int32
+    return _Term(ctx.reshape(product, tuple(extents[label] for label in order)), order)
+
+
+def _contracted_apart(
+    ctx: NodeContext, a: _Term, b: _Term, groups: tuple[list[str], list[str], list[str], list[str]],
+    extents: Mapping[str, int],
+) -> _Term:  # fmt: skip
+    """The contraction without merged dimensions, whose extents only a run knows: all labels but the last rows and
+    columns are those of a batch of products, of extent 1 in the operand that lacks them."""
+    batch, rows, inner, columns = groups
+    outer = (*batch, *rows[:-1], *columns[:-1])
+    sums = prod(extents[label] for label in inner)
+
+    def matrices(term: _Term, order: Sequence[str], shape: tuple[int, int]) -> Value:
+        value = _arranged(ctx, term, [label for label in (*outer, *order) if label in term.labels], extents)
+        return ctx.reshape(value, (*(extents[label] if label in term.labels else 1 for label in outer), *shape))
+
+    lhs = matrices(a, (*rows[-1:], *inner), (prod(extents[label] for label in rows[-1:]), sums))
+    rhs = matrices(b, (*inner, *columns[-1:]), (sums, prod(extents[label] for label in columns[-1:])))
+    product = ctx.cast(ctx.emit("matmul", lhs, rhs), lhs.dtype)
+    order = (*outer, *rows[-1:], *columns[-1:])
     return _Term(ctx.reshape(product, tuple(extents[label] for label in order)), order)
 
 

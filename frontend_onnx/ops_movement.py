@@ -10,12 +10,14 @@ import numpy as np
 from ..ir.graph import Value
 from .context import NodeContext, Rule
 from .counted_movement import (
+    Part,
     expand_counted,
     filled,
     pad_counted,
     reshape_counted,
     slice_counted,
     split_counted,
+    taken,
     tile_counted,
 )
 from .counts import Polynomial
@@ -226,12 +228,25 @@ def pad(ctx: NodeContext) -> Sequence[Value]:
     before, after = [0] * rank, [0] * rank
     for number, axis in enumerate(axes):
         before[axis], after[axis] = amounts[number], amounts[number + len(axes)]
-    x = sliced(ctx, x, [range(max(-b, 0), e - max(-a, 0)) for e, b, a in zip(x.shape, before, after)])
+    x = _cropped(ctx, x, [max(-b, 0) for b in before], [max(-a, 0) for a in after])
     before, after = [max(b, 0) for b in before], [max(a, 0) for a in after]
     if not any((*before, *after)):
         return [x]
     fill = float(value or 0) if x.dtype.is_float else int(value or 0)
     return [ctx.emit("pad", x, before=tuple(before), after=tuple(after), mode=mode, value=fill)]
+
+
+def _cropped(ctx: NodeContext, x: Value, before: Sequence[int], after: Sequence[int]) -> Value:
+    """``x`` without so many elements at both ends of each dimension."""
+    counts, constant = ctx.builder.counts, Polynomial.constant
+    counted: dict[int, Part] = {}
+    for axis in ctx.extents(x):
+        if before[axis] or after[axis]:
+            rest = ctx.extent_along(x, axis) - constant(before[axis] + after[axis])
+            counted[axis] = Part(constant(before[axis]), 1, counts.greatest_of(rest, constant(0), ctx.loc))
+    x = taken(ctx, x, counted) if counted else x
+    kept = [(0, 0) if axis in counted else ends for axis, ends in enumerate(zip(before, after))]
+    return sliced(ctx, x, [range(first, extent - last) for extent, (first, last) in zip(x.shape, kept)])
 
 
 def depth_to_space(ctx: NodeContext) -> Sequence[Value]:

@@ -491,6 +491,17 @@ CASES: Mapping[str, Case] = {
         {"zero": np.array([0]), "three": np.array([3]), "four": np.array([4]), "last": np.array([-1]),
          "pairs": np.array([-1, 2]), "before": np.array([-(2**63) + 1])},
     ),
+    "negative borders": Case([make("Pad", ["a", "amounts"], ["y"])], [X], {"amounts": np.array([0, 1, 0, 2, -2, -1])}),
+    "one step later": Case([make("Pad", ["a", "amounts"], ["y"])], [X], {"amounts": np.array([0, -1, 0, 0, 2, 0])}),
+    "one more row of each, times a matrix": Case(
+        [make("Pad", ["a", "border"], ["x"]), make("Einsum", ["x", "b"], ["y"], equation="nsk,kc->nsc")],
+        [X, ((3, 4), normal)], {"border": np.array([0, 0, 0, 0, 1, 0])},
+    ),
+    "outer rows and columns": Case(
+        [make("Einsum", ["a", "b"], ["y"], equation="hnsk,tkhm->smthn")],
+        [((2, "n", "s", 3), normal), (("t", 3, 2, "m"), normal)],
+        ranges={"n": Range(1, 3), "s": Range(2, 4), "t": Range(1, 2), "m": Range(1, 2)},
+    ),
     "a table of a batch that is flat, by places": Case(
         [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "zero"], ["n"]),
          make("Gather", ["shape", "one"], ["s"]), make("Range", ["zero", "n", "one"], ["rows"]),
