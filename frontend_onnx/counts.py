@@ -439,6 +439,8 @@ class Counts:
             return a + b
         if b.number is not None and low >= 0:
             return a - self.quotient(a, b.number, loc) * b
+        if b.number is not None and high <= 0:  # what is missing to a multiple
+            return a + self.quotient(b - a - Polynomial.constant(1), b.number, loc) * b
         key = "mod", a, b
         if key not in self._operations:
             with self._builder.at_depth(self.depth(a, b)):

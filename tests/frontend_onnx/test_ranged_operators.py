@@ -491,6 +491,13 @@ CASES: Mapping[str, Case] = {
         {"zero": np.array([0]), "three": np.array([3]), "four": np.array([4]), "last": np.array([-1]),
          "pairs": np.array([-1, 2]), "before": np.array([-(2**63) + 1])},
     ),
+    "a static dimension padded by the rest of a negative number": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["size"]), make("Neg", ["size"], ["n"]),
+         make("Mod", ["n", "three"], ["rest"]), make("Concat", ["zero", "rest"], ["border"], axis=0),
+         make("Pad", ["a", "border", "", "one"], ["x"]), make("Reshape", ["x", "rows"], ["y"])],
+        [(("n", 5, 3), normal)],
+        {"one": np.array([1]), "zero": np.array([0]), "three": np.array([3]), "rows": np.array([0, 2, 3, 3])},
+    ),
     "negative borders": Case([make("Pad", ["a", "amounts"], ["y"])], [X], {"amounts": np.array([0, 1, 0, 2, -2, -1])}),
     "one step later": Case([make("Pad", ["a", "amounts"], ["y"])], [X], {"amounts": np.array([0, -1, 0, 0, 2, 0])}),
     "one more row of each, times a matrix": Case(
