@@ -58,7 +58,8 @@ def sliced_part(ctx: NodeContext, extent: Polynomial, start: Polynomial, end: Po
 
 def taken(ctx: NodeContext, x: Value, parts: Mapping[int, Part]) -> Value:
     """The parts of ``x`` along axes. It is a node also where all is taken: the second import has one as well."""
-    counts, whole, found = ctx.builder.counts, replace(ctx, over_bounds=True), dict(ctx.extents(x))
+    counts, whole = ctx.builder.counts, replace(ctx, over_bounds=True)
+    found = dict(ctx.builder.extents_of(x, ctx.loc))
     starts, steps, sizes = [0] * len(x.shape), [1] * len(x.shape), list(x.shape)
     gathered: dict[int, Value] = {}
     for axis, part in parts.items():
@@ -105,6 +106,8 @@ def slice_counted(ctx: NodeContext, found: bool = False) -> Value | None:
     lengths: Sequence[int | None] = ()
     if axes is None or steps is None:
         return None
+    if _is_folded(ctx, x, 1, 2):
+        return None
     if starts is None or ends is None:
         if not found:
             return None
@@ -128,6 +131,13 @@ def slice_counted(ctx: NodeContext, found: bool = False) -> Value | None:
             most = Polynomial.constant(max(length, 0))
             parts[axis] = replace(parts[axis], count=ctx.builder.counts.least_of(parts[axis].count, most, ctx.loc))
     return taken(ctx, x, parts)
+
+
+def _is_folded(ctx: NodeContext, x: Value, *positions: int) -> bool:
+    """Whether all is constant in the import that another is compared with, which does not know what extents constants
+    have: its result is a constant, of which the shape is compared."""
+    operands = [x, *(ctx.optional(position) for position in positions)]
+    return ctx.builder.compares and all(each is None or ctx.array(each) is not None for each in operands)
 
 
 def _is_first_part(ctx: NodeContext, starts: Sequence[Polynomial], ends: Sequence[Polynomial]) -> bool:
@@ -205,13 +215,13 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
     counts = ctx.builder.counts
     shape = tuple(max(counts.span(each)[1], 0) for each in found)
     extents = {axis: counts.value(each, ctx.loc) for axis, each in enumerate(found) if each.number is None}
+    if shape == x.shape and _names(extents) == _names(ctx.extents(x)):
+        return x  # where the second import knows only the numbers, it makes no node either
     try:
         if prod(shape) != x.type.size:
             raise ctx.unsupported("other bounds")
         y = ctx.emit("reshape", x, shape=shape)
-        if {axis: count.name for axis, count in ctx.builder.extents.get(y.name, {}).items()} == {
-            axis: count.name for axis, count in extents.items()
-        }:
+        if _names(ctx.builder.extents.get(y.name, {})) == _names(extents):
             return y
     except CcmlError as problem:
         if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE:
@@ -220,6 +230,10 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
     if outermost_in_runs(x.shape, ctx.extents(x), shape, extents):
         return ctx.with_extents(whole.emit("reshape", x, shape=shape), extents)
     return ctx.with_extents(repitched(whole.emit, x, ctx.extents(x), shape, extents), extents)
+
+
+def _names(extents: Mapping[int, Value]) -> dict[int, str]:
+    return {axis: count.name for axis, count in extents.items()}
 
 
 def filled(ctx: NodeContext, x: Value, axes: Sequence[int]) -> Value:
@@ -277,7 +291,7 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
     run; ``None`` for others."""
     known, axes = ctx.builder.numbers.of(ctx.optional(1)), _constants(ctx, "axes", 3)
     value = ctx.array(ctx.optional(2)) if ctx.optional(2) is not None else np.zeros(1)
-    if known is None or axes is None or value is None or value.size != 1:
+    if known is None or axes is None or value is None or value.size != 1 or _is_folded(ctx, x, 1):
         return None
     if ctx.string("mode", "constant") != "constant":
         return None
@@ -285,7 +299,9 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
     before, after = known[: len(axes)], known[len(axes) :]
     if all(each.number is not None for each in known) or any(each.number is None for each in before):
         return None
-    counts, whole, found, y = ctx.builder.counts, replace(ctx, over_bounds=True), dict(ctx.extents(x)), x
+    x = ctx.builder.numbers.table_in_run(x, ctx.loc)
+    counts, whole, y = ctx.builder.counts, replace(ctx, over_bounds=True), x
+    found = dict(ctx.builder.extents_of(x, ctx.loc))
     fill = float(value.reshape(())) if x.dtype.is_float else int(value.reshape(()))
     low, high = [0] * len(x.shape), [0] * len(x.shape)
     for axis, first, last in zip(axes, before, after):

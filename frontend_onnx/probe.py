@@ -112,8 +112,8 @@ class Probe:
             if constant is not None:
                 self._check_shape(node.outputs[0], constant.shape, extents, probed, node.loc)
                 continue
-            if twin is not None and node.outputs[0].name in known:
-                for value, other in zip(node.outputs, twin.outputs):
+            if node.outputs[0].name in known:  # the second import may have another value in the place of it
+                for value, other in zip(node.outputs, () if twin is None else twin.outputs):
                     self._check_shape(value, other.shape, extents, probed, node.loc)
                 continue
             if twin is None or not self._same_operands(node, twin):

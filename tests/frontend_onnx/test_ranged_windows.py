@@ -31,7 +31,6 @@ C: dict[str, Operand] = {
     "causal": np.array([0, 0, 4, 0, 0, 0]), "around": np.array([0, 0, 1, 0, 0, 3]), "two": np.float32(2),
     "one around": np.array([0, 0, 1, 0, 0, 1]), "all around": np.array([0, 1, 2, 0, 2, 1]),
     "token": RNG.standard_normal((1, 4, 2)).astype(np.float32), "last": np.array([2]),
-    "cut": np.array([0, 0, 1, 0, 0, -1]),
 }  # fmt: skip
 MODELS: Mapping[str, list[onnx.NodeProto]] = {
     "strided convolutions": [
@@ -85,7 +84,6 @@ def test_results_are_those_of_onnx_runtime(name: str) -> None:
     ("made", "reason"),
     [
         (N("MaxPool", ["x"], ["y"], kernel_shape=[2], strides=[2], pads=[0, 1], ceil_mode=1), "beyond the end"),
-        (N("Pad", ["x", "cut"], ["y"], mode="edge"), "takes a part of"),
     ],
 )  # fmt: skip
 def test_what_depends_on_the_end_in_another_way_is_refused(made: onnx.NodeProto, reason: str) -> None:
