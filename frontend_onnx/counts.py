@@ -48,6 +48,11 @@ class Polynomial:
         return Polynomial.of({(): number})
 
     @property
+    def atoms(self) -> frozenset[int]:
+        """The numbers of a run that it is a sum of products of."""
+        return frozenset(atom for monomial, _ in self.terms for atom in monomial)
+
+    @property
     def number(self) -> int | None:
         """What it is where that is a constant."""
         if any(monomial for monomial, _ in self.terms):

@@ -35,7 +35,9 @@ def reshape(ctx: NodeContext) -> Sequence[Value]:
     shape = [x.shape[d] if extent == 0 and keep else extent for d, extent in enumerate(wanted)]
     if ctx.extents(x) and -1 not in shape and prod(shape) == x.type.size:
         copied = [d for d, extent in enumerate(wanted) if extent == 0 and keep]
-        x = filled(ctx, x, [d for d in range(len(x.shape)) if d not in copied])
+        said = {count.atoms for count in ctx.builder.numbers.of(ctx.optional(1)) or ()}
+        kept = [d for d in ctx.extents(x) if ctx.extent_along(x, d).atoms <= frozenset().union(*said)]
+        x = filled(ctx, x, [d for d in range(len(x.shape)) if d not in (*copied, *kept)])
     if ctx.extents(x) and shape.count(-1) <= 1:
         counted = reshape_counted(ctx, x, _wanted(ctx, x, wanted))
         if counted is not None:

@@ -31,7 +31,7 @@ C: dict[str, Operand] = {
     "w": np.random.default_rng(7).standard_normal((4, 5)).astype(np.float32), "axis": np.array([1]),
     "tiny": np.float32(0.5), "none": np.float32(0), "nil": np.float32(0),
     "two": np.array([2]), "four": np.array(4), "half": np.float32(0.5), "pairs": np.array([2, -1]),
-    "border": np.array([1, 0, 2, 0]),
+    "border": np.array([1, 0, 2, 0]), "eight": np.array([8]),
 }  # fmt: skip
 SELECTED = [
     node("Abs", ["x"], ["a"]),
@@ -149,6 +149,11 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
          node("NonZero", ["m"], ["c"]), node("Transpose", ["c"], ["p"]), node("GatherND", ["x", "p"], ["v"]),
          node("NonZero", ["n"], ["d"]), node("Transpose", ["d"], ["q"]), node("GatherND", ["x", "q"], ["w2"]),
          node("Add", ["v", "w2"], ["y"])], ["y"],
+    ),
+    "rows as many as there are": (
+        [*SELECTED, node("Shape", ["rows"], ["shape"], end=1), node("Unsqueeze", ["rows", "behind"], ["middle"]),
+         node("Concat", ["middle", "middle"], ["both"], axis=1), node("Concat", ["shape", "eight"], ["flat"], axis=0),
+         node("Reshape", ["both", "flat"], ["y"])], ["y"],
     ),
     "again": ([*SELECTED, node("ReduceSum", ["rows", "behind"], ["s"], keepdims=0), node("NonZero", ["s"], ["y"])],
               ["y"]),
