@@ -163,7 +163,9 @@ def _found_numbers(ctx: NodeContext, value: Value, room: Sequence[int]) -> list[
     for n, most in enumerate(room):
         part = whole.emit("slice", value, starts=(n,), steps=(1,), sizes=(1,))
         number = whole.cast(whole.reshape(part, ()), DType.I64)
-        (kept,) = ctx.builder.emit_whole("clip", (number,), {"lo": -most - 1, "hi": most}, loc=ctx.loc, names=names)
+        limits = {"lo": -most - 1, "hi": most}
+        twin = ctx.builder.twin("clip", (number,), limits)  # parts of other tensors between the same places
+        (kept,) = twin.outputs if twin else ctx.builder.emit_whole("clip", (number,), limits, loc=ctx.loc, names=names)
         numbers.append(ctx.builder.counts.atom(kept, most, -most - 1))
     return numbers
 

@@ -300,7 +300,7 @@ class FoldingBuilder(GraphBuilder):
         if decided is not None:
             return (self.typed_constant(decided, types[0], stems[0]),)
         if op in COUNTED:
-            twin = equal_node(self.nodes, op, operands, attributes, self.constants, self.producers)
+            twin = self.twin(op, operands, attributes)
             if twin is not None:
                 return twin.outputs
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
@@ -310,6 +310,10 @@ class FoldingBuilder(GraphBuilder):
             self._regions.update((value.name, len(self._around)) for value in values)
         self.numbers.follow(op, operands, attributes, values, loc)
         return values
+
+    def twin(self, op: str, operands: Sequence[Value | None], attrs: Mapping[str, AttrValue]) -> Node | None:
+        """A node here that computes the same, whose results have the same extents."""
+        return equal_node(self.nodes, op, operands, attrs, self.constants, self.producers)
 
     def _elements(self, value: Value, single: bool) -> np.ndarray | None:
         """Those of a constant; where a ``single`` number is computed, also of one that is stored quantized, as

@@ -123,16 +123,22 @@ def _keeps_going(walker: Walker, site: Site, graph: onnx.GraphProto) -> bool:
     """Whether the condition of a loop is plainly the one that it was given, or one around it that is true."""
     names = {graph.input[1].name} if len(graph.input) > 1 else set()
     inner = {name for node in graph.node for name in node.output} | {value.name for value in graph.input}
-    around = {name for node in graph.node if node.op_type == "Identity" for name in node.input} - inner
+    around = {name for node in graph.node if _passes_on(node) for name in node.input} - inner
     around -= {tensor.name for tensor in graph.initializer}
     for name in around:
         value = walker.read(site.scope, name, site.loc)
         if isinstance(value, Value) and flag(walker, value):
             names.add(name)
     for node in graph.node:
-        if node.op_type == "Identity" and names.issuperset(node.input):
+        if _passes_on(node) and names.issuperset(node.input):
             names.update(node.output)
     return bool(graph.output) and graph.output[0].name in names
+
+
+def _passes_on(node: onnx.NodeProto) -> bool:
+    """Whether what is true stays true."""
+    to_bool = any(attr.name == "to" and attr.i == onnx.TensorProto.BOOL for attr in node.attribute)
+    return node.op_type == "Identity" or (node.op_type == "Cast" and to_bool)
 
 
 def _tried(walker: Walker, expand: Callable[[], Results | None]) -> Results | None:

@@ -32,6 +32,7 @@ C: dict[str, Operand] = {
     "tiny": np.float32(0.5), "none": np.float32(0), "nil": np.float32(0),
     "two": np.array([2]), "four": np.array(4), "half": np.float32(0.5), "pairs": np.array([2, -1]),
     "border": np.array([1, 0, 2, 0]), "eight": np.array([8]),
+    "all": np.array([-1]),
 }  # fmt: skip
 SELECTED = [
     node("Abs", ["x"], ["a"]),
@@ -149,6 +150,13 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
          node("NonZero", ["m"], ["c"]), node("Transpose", ["c"], ["p"]), node("GatherND", ["x", "p"], ["v"]),
          node("NonZero", ["n"], ["d"]), node("Transpose", ["d"], ["q"]), node("GatherND", ["x", "q"], ["w2"]),
          node("Add", ["v", "w2"], ["y"])], ["y"],
+    ),
+    "parts of two tensors": (
+        [node("ArgMax", ["x"], ["best"], axis=1, keepdims=0), node("ReduceMin", ["best"], ["begin"]),
+         node("ReduceMax", ["best"], ["end"]), node("Reshape", ["x", "all"], ["flat"]), node("Neg", ["flat"], ["less"]),
+         node("Reshape", ["begin", "all"], ["b"]), node("Reshape", ["end", "all"], ["e"]),
+         node("Slice", ["flat", "b", "e"], ["part"]), node("Slice", ["less", "b", "e"], ["other"]),
+         node("Mul", ["part", "other"], ["y"])], ["y"],
     ),
     "rows as many as there are": (
         [*SELECTED, node("Shape", ["rows"], ["shape"], end=1), node("Unsqueeze", ["rows", "behind"], ["middle"]),

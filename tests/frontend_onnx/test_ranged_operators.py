@@ -123,6 +123,16 @@ def _step(rows: int | str = 1, row: str = "r") -> onnx.GraphProto:
     return onnx.helper.make_graph(nodes, "step", inputs, [value("next", [rows, 3]), value(row, [rows, 3])], [half])
 
 
+def _row(cond: str) -> onnx.GraphProto:
+    """Row ``i`` of the tensor around it, twice as much."""
+    nodes = [
+        make("Cast", [cond], ["on"], to=onnx.TensorProto.BOOL), make("Gather", ["a", "i"], ["row"]),
+        make("Add", ["row", "row"], ["more"]),
+    ]  # fmt: skip
+    inputs = [value("i", [], onnx.TensorProto.INT64), value("going", [], onnx.TensorProto.BOOL)]
+    return onnx.helper.make_graph(nodes, "row", inputs, [value("on", [], onnx.TensorProto.BOOL), value("more", [3])])
+
+
 CASES: Mapping[str, Case] = {
     "gather": Case([make("Gather", ["a", "b"], ["y"], axis=1)], [X, ((4,), places("s"))]),
     "gather by indices with an extent": Case(
@@ -522,6 +532,11 @@ CASES: Mapping[str, Case] = {
         [(("n", "s", 3), normal)],
         {"zero": np.array([0]), "one": np.array([1]), "most": np.array([2**31]),
          "table": np.arange(27, dtype=np.float32).reshape(9, 3)},
+    ),
+    "a loop over rows, whose condition is cast from one around it": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "zero"], ["n"]),
+         make("Loop", ["n", "true"], ["rows"], body=_row("true")), make("Mul", ["rows", "a"], ["y"])],
+        [(("n", 3), normal)], {"zero": np.array(0), "true": np.array(True)},
     ),
     "negative borders": Case([make("Pad", ["a", "amounts"], ["y"])], [X], {"amounts": np.array([0, 1, 0, 2, -2, -1])}),
     "the edge of what is cut": Case(
