@@ -70,12 +70,16 @@ def _first_of_all(ctx: NodeContext, x: Value, axis: int) -> Sequence[Value]:
 
 
 def reverse_sequence(ctx: NodeContext) -> Sequence[Value]:
-    """y[t, b] = x[t < length[b] ? length[b] - 1 - t : t, b]"""
-    x, lengths = ctx.input(0), ctx.input(1)
+    """y[t, b] = x[t < length[b] ? length[b] - 1 - t : t, b]; elements beyond extents are moved among these."""
+    x, lengths, extents = ctx.input(0), ctx.input(1), ctx.extents(ctx.input(0))
+    if ctx.builder.ranged or ctx.has_extents():
+        lengths = ctx.builder.numbers.table_in_run(ctx.builder.numbers.in_run(lengths, ctx.loc), ctx.loc)
+        ctx.builder.extents_of(lengths, ctx.loc)  # what depends on extents in another way is refused
     time, batch = ctx.integer("time_axis", 0), ctx.integer("batch_axis", 1)
     if len(x.shape) < 2 or {time, batch} != {0, 1} or lengths.shape != (x.shape[batch],):
         raise ctx.invalid(f"lengths {lengths.type} with time axis {time} and batch axis {batch} do not fit {x.type}")
     check_size(ctx, prod(x.shape[:2]))
+    ctx = replace(ctx, over_bounds=True) if extents else ctx
     length = ctx.cast(ctx.emit("clip", lengths, lo=0, hi=x.shape[time]), DType.I32)
     length = ctx.reshape(length, (x.shape[batch], *[1] * (1 - batch)))
     step = arange(ctx, x.shape[time], 2, time)
@@ -85,7 +89,7 @@ def reverse_sequence(ctx: NodeContext) -> Sequence[Value]:
     total = ctx.emit("mul", at, ctx.scalar(steps[time], at)) if steps[time] != 1 else at
     places = ctx.emit("add", total, arange(ctx, x.shape[batch], 2, batch, steps[batch]))
     rows = ctx.reshape(x, (prod(x.shape[:2]), *x.shape[2:]))
-    return [ctx.reshape(ctx.emit("gather", rows, places, axis=0), x.shape)]
+    return [ctx.with_extents(ctx.reshape(ctx.emit("gather", rows, places, axis=0), x.shape), extents)]
 
 
 RULES: Mapping[str, Rule] = {"ReverseSequence": reverse_sequence, "TopK": top_k}

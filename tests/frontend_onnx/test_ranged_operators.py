@@ -538,6 +538,21 @@ CASES: Mapping[str, Case] = {
          make("Loop", ["n", "true"], ["rows"], body=_row("true")), make("Mul", ["rows", "a"], ["y"])],
         [(("n", 3), normal)], {"zero": np.array(0), "true": np.array(True)},
     ),
+    "reversed sequences of given lengths": Case(
+        [make("ReverseSequence", ["a", "b"], ["y"], time_axis=1, batch_axis=0)], [X, (("n",), places_from_0("s"))],
+    ),
+    "whole sequences reversed": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]),
+         make("Gather", ["shape", "zero"], ["n"]), make("Expand", ["s", "n"], ["lengths"]),
+         make("ReverseSequence", ["a", "lengths"], ["y"], time_axis=1, batch_axis=0)],
+        [X], {"zero": np.array([0]), "one": np.array([1])},
+    ),
+    "rows of a batch reversed": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "zero"], ["n"]),
+         make("Expand", ["three", "n"], ["lengths"]),
+         make("ReverseSequence", ["a", "lengths"], ["y"], time_axis=1, batch_axis=0)],
+        [(("n", 5, 2), normal)], {"zero": np.array([0]), "three": np.array([3])},
+    ),
     "negative borders": Case([make("Pad", ["a", "amounts"], ["y"])], [X], {"amounts": np.array([0, 1, 0, 2, -2, -1])}),
     "the edge of what is cut": Case(
         [make("Pad", ["a", "amounts"], ["y"], mode="edge")], [X], {"amounts": np.array([0, 2, 0, 0, -1, 0])},
