@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 
 import numpy as np
@@ -57,6 +57,8 @@ class Doubt:
     loc: str
     read: bool = False
     settled: bool = False
+    numbers: set[str] = field(default_factory=set)
+    """Values that follow from its shape as it is taken, by name: what is invalid beside them tells nothing."""
 
     def check(self) -> None:
         """Raises ``UNSUPPORTED_FEATURE`` where nothing has told which is meant."""

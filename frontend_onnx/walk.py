@@ -183,6 +183,11 @@ class Walker:
         """Tries the node with operands of the shapes that are in doubt. Where that is invalid, they cannot have them;
         else results are in doubt that have other shapes then."""
         doubts = self.builder.doubts
+        read = {v.name for v in operands if isinstance(v, Value)}
+        for doubt, _ in doubts.values():
+            in_doubt = any(name in doubts and doubts[name][0] is doubt for name in read)
+            if doubt.numbers & read or (in_doubt and node.op_type in ("Shape", "Size")):
+                doubt.numbers.update(v.name for v in outputs if isinstance(v, Value))
         for doubt in {id(doubts[v.name][0]): doubts[v.name][0] for v in operands
                       if isinstance(v, Value) and v.name in doubts}.values():  # fmt: skip
             doubt.read = True
@@ -194,7 +199,7 @@ class Walker:
                 with self.builder.names.aside():
                     made = self._import(node, [self._doubtful(value, doubt, loc) for value in operands], loc, scope)
             except CcmlError as problem:
-                doubt.settled = problem.kind is ErrorCode.INVALID_MODEL
+                doubt.settled = problem.kind is ErrorCode.INVALID_MODEL and not doubt.numbers & read
             finally:
                 back()
                 scope.names = names

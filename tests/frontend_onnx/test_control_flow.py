@@ -102,9 +102,17 @@ def _one_apart(*more: onnx.NodeProto, output: str = "y") -> onnx.ModelProto:
     return model([node, *more], inputs, [output], constants)
 
 
-@pytest.mark.parametrize("more", [[], [N("Neg", ["y"], ["z"])], [N("Add", ["y", "w"], ["z"])]])
+PLACES_OF_ITS_SHAPE = [
+    N("Shape", ["y"], ["shape"]), N("ConstantOfShape", ["shape"], ["f"]), N("Cast", ["f"], ["i"], to=I64),
+    N("GatherElements", ["y", "i"], ["z"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "more", [[], [N("Neg", ["y"], ["z"])], [N("Add", ["y", "w"], ["z"])], PLACES_OF_ITS_SHAPE]
+)  # fmt: skip
 def test_a_dimension_of_1_that_one_branch_has_and_nothing_settles(more: list[onnx.NodeProto]) -> None:
-    """An output that nobody declares, and operators that take any rank."""
+    """An output that nobody declares, operators that take any rank, and what is computed of its shape."""
     error = refused(_one_apart(*more, output=more[-1].output[0] if more else "y"))
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and error.loc == "choice"
     assert "branches make y f32[2,1,3] or f32[2,3], and what follows allows both" in error.reason
