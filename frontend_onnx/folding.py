@@ -169,10 +169,9 @@ class FoldingBuilder(GraphBuilder):
 
     def extents_of(self, value: Value, loc: str) -> Extents:
         """The extents of a value. Raises ``UNSUPPORTED_FEATURE`` for a constant that depends on one otherwise."""
-        array = self.constants.get(value.name)
         found = self.extents.get(value.name, {})
-        if array is not None and self.probe is not None:
-            found = self.probe.constant(value.name, array, self.arguments, loc)
+        if value.name in self.constants and self.probe is not None:
+            found = self.probe.constant(value.name, self.constants, self.arguments, loc)
         for axis, count in found.items():
             self.counts.atom(count, value.shape[axis])
         return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -80,8 +82,18 @@ def import_model(
             _Walk(model, greatest, shapes or {}, bounds or {}, custom)  # what is wrong there is said first
             raise _not_every_extent(problem, arguments) from problem
         raise
-    second = probed.builder
-    probe = Probe(dict(named_nodes(second.nodes)), second.constants, second.extents, second.numbers.folded)
+
+    def at_least() -> Probe | None:
+        for extent in (1, 2):  # some models are none where an extent is 1
+            lesser = [a.at_least(extent) for a in arguments]
+            extents = fixed | {a.symbol: a.probed for a in lesser}
+            if extents in (probing, greatest):
+                continue
+            with suppress(CcmlError):
+                return _probe(_Walk(model, extents, shapes or {}, bounds or {}, custom, arguments=lesser, kept=states))
+        return None
+
+    probe = _probe(probed, cache(at_least))
     walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, arguments, states)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
@@ -89,6 +101,11 @@ def import_model(
     results, extents = dense_outputs(walk.builder, strings, walk.ranged, tuple(states.values()))
     inputs = [*(argument.value for argument in arguments), *walk.inputs]
     return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
+
+
+def _probe(walk: _Walk, at_least: Callable[[], Probe | None] = lambda: None) -> Probe:
+    builder = walk.builder
+    return Probe(dict(named_nodes(builder.nodes)), builder.constants, builder.extents, builder.numbers.folded, at_least)
 
 
 def _tensor_names(graph: onnx.GraphProto) -> set[str]:

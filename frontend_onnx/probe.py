@@ -2,12 +2,14 @@
 
 Shapes are bounds, and what a model computes of them (shapes of reshapes, positions, masks) are constants. Where the two
 imports have equal constants these do not depend on an extent; where one is a part of the other, it has that extent.
+Functions that are constant for large numbers (comparisons, minima, what is rounded or saturates) make equal constants
+of such that differ: these are compared with a third import, at the least extents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, zip_longest
 
 import numpy as np
@@ -29,6 +31,11 @@ class Argument:
     value: Value
     range: Range
     probed: int
+
+    def at_least(self, extent: int) -> Argument:
+        """With the least extent that is not below ``extent``, or the greatest, as that of the import."""
+        step = self.range.step
+        return replace(self, probed=min(-(-max(extent, self.range.least) // step) * step, self.range.most))
 
     @staticmethod
     def all_of(ranges: Mapping[str, Range], tensors: Container[str] = ()) -> list[Argument]:
@@ -58,16 +65,65 @@ class Probe:
     constants: Mapping[str, np.ndarray]
     extents: Mapping[str, Mapping[int, Value]]
     folded: Mapping[str, tuple[str, Sequence[Value | None], Mapping[str, AttrValue]]] = field(default_factory=dict)
+    at_least: Callable[[], Probe | None] = lambda: None
+    """The third import; ``None`` where there is no lesser extent, or the model is none there."""
     _known: dict[str, dict[int, Value]] = field(default_factory=dict)
+    _doubtful: dict[str, bool] = field(default_factory=dict)
 
-    def constant(self, name: str, array: np.ndarray, arguments: Sequence[Argument], loc: str) -> dict[int, Value]:
-        """The extents of a constant, which are among the ``arguments``. Raises ``UNSUPPORTED_FEATURE`` where it depends
-        on extents in another way."""
+    def constant(
+        self, name: str, constants: Mapping[str, np.ndarray], arguments: Sequence[Argument], loc: str
+    ) -> dict[int, Value]:
+        """The extents of one of the ``constants`` of the first import, which are among the ``arguments``. Raises
+        ``UNSUPPORTED_FEATURE`` where it depends on extents in another way."""
         if MARK in name:
             return {}
         if name not in self._known:
-            self._known[name] = self._compared(name, array, arguments, loc)
+            self._known[name] = self._compared(name, constants[name], arguments, loc)
+            if self._in_doubt(name, constants) and self._differs_at_least(name, constants[name], self._known[name]):
+                del self._known[name]
+                raise depends(f"the constant {name}", loc)
         return self._known[name]
+
+    def _in_doubt(self, name: str, constants: Mapping[str, np.ndarray]) -> bool:
+        """Whether a constant that is equal in both imports was computed of one that is not, by more than a move of
+        elements, or of one in doubt."""
+        left = [name]
+        while left:
+            op, operands = self._made_by(left[-1])
+            own = [value for value in operands if value is not None]
+            before = [value.name for value in own if value.name not in self._doubtful]
+            if before and left[-1] not in self._doubtful:
+                left += before
+                continue
+            differ = [value for value in own if not self._is_in_both(value.name, constants)]
+            moved = op in _MOVES or (op == "gather" and differ == own[:1])
+            doubtful = bool(differ and not moved) or any(self._doubtful[value.name] for value in own)
+            self._doubtful[left.pop()] = doubtful
+        return self._doubtful[name]
+
+    def _made_by(self, name: str) -> tuple[str, Sequence[Value | None]]:
+        """How a constant was computed, or a value of integers that stay such in the graph."""
+        if name in self.folded:
+            return self.folded[name][:2]
+        node = self.nodes.get(name)
+        return ("", ()) if node is None else (node.op, node.inputs)
+
+    def _is_in_both(self, name: str, constants: Mapping[str, np.ndarray]) -> bool:
+        one, other = constants.get(name), self.constants.get(name)
+        return one is other or (one is not None and other is not None and np.array_equal(one, other, equal_nan=True))
+
+    def _differs_at_least(self, name: str, array: np.ndarray, extents: Mapping[int, Value]) -> bool:
+        """Whether the third import computes a constant likewise, and finds another one."""
+        third = self.at_least()
+        other = None if third is None else third.constants.get(name)
+        if third is None or other is None or _names(third, name) != _names(self, name):
+            return False
+        if other.ndim != array.ndim or other.dtype != array.dtype:
+            return True
+        pairs = enumerate(zip(array.shape, other.shape))
+        common = tuple(slice(0, min(sizes)) for sizes in zip(array.shape, other.shape))
+        moved = any(one != two and axis not in extents for axis, (one, two) in pairs)
+        return moved or array[common].tobytes() != other[common].tobytes()
 
     def _compared(
         self, name: str, array: np.ndarray, arguments: Sequence[Argument], loc: str
@@ -153,6 +209,15 @@ class Probe:
         ]
         if len(expected) != len(other) or any(e is not None and e != p for e, p in zip(expected, other)):
             raise depends(f"the shape of {value.name}", loc)
+
+
+def _names(probe: Probe, name: str) -> tuple[str, list[str | None]]:
+    op, operands, _ = probe.folded.get(name, ("", (), {}))
+    return op, [None if value is None else value.name for value in operands]
+
+
+_MOVES = frozenset({"slice", "reshape", "transpose", "concat", "expand"})
+"""Operators whose results are elements of their operands, whatever is in these."""
 
 
 def named_nodes(nodes: Sequence[Node]) -> Iterator[tuple[str, Node]]:

@@ -14,7 +14,7 @@ from ccml.frontend_onnx import Range, import_model
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.verification.c_model import CModel
-from onnx import helper
+from onnx import TensorProto, helper
 
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.exported_models import EXPORTED
@@ -132,7 +132,23 @@ def _choice() -> list[onnx.NodeProto]:
     ]  # fmt: skip
 
 
+_EXTENT = [make("Shape", ["x"], ["s"], end=1), make("Squeeze", ["s"], ["n0"])]
+
+SATURATED = [
+    *_EXTENT, make("Cast", ["n0"], ["f"], to=TensorProto.FLOAT), make("QuantizeLinear", ["f", "scale"], ["q"]),
+    make("DequantizeLinear", ["q", "scale"], ["k"]), make("Mul", ["x", "k"], ["y"]),
+]  # fmt: skip
+"""Equal at the extents 5 and 6, and other ones below."""
+
+LARGEST = [
+    *_EXTENT, make("Range", ["zero", "n0", "one"], ["r"]), make("ReduceMax", ["r"], ["m"], keepdims=0),
+    make("Less", ["m", "three"], ["c"]), make("Cast", ["c"], ["k"], to=TensorProto.FLOAT),
+    make("Mul", ["x", "k"], ["y"]),
+]  # fmt: skip
+
 REFUSED = {
+    "saturated": (SATURATED, {"scale": np.float32(0.01)}, "the constant q"),
+    "largest": (LARGEST, {"zero": np.array(0), "one": np.array(1), "three": np.array(3)}, "the constant k"),
     "element": ([make("Gather", ["x", "some"], ["y"], axis=0)], {"some": np.array(3)}, "takes a part of"),
     "branch": (_choice(), {"one": np.array([1]), "first": np.array([0])}, "a condition that depends on the extent"),
 }  # fmt: skip
