@@ -3,6 +3,8 @@
 *Weights* are a :class:`Stream` with a word of four signed bytes for each channel and group of four k, k0 in the low
 bits, and the float32 scales of rows that requantize. Channels that fill no tile follow as tiles of one.
 
+Rows with ``s16`` have weights of 16 bits instead: of each channel and group of four k two words, (k0, k2) and (k1, k3).
+
 *Staged activations* are words of two signed halfwords: for each group of four k and each of two pixels (k0, k2) and
 (k1, k3), as ``widen_even`` and ``widen_odd`` make them of four bytes.
 """
@@ -27,6 +29,8 @@ GEMM_3X2 = Stream(3)
 """The tile of ``gemm_3x2`` rows: with two pixels it fills the registers of an Arm core."""
 GEMM_8X1 = Stream(8)
 """The tile of ``gemm_8x1`` rows."""
+GEMM_3X2_S16 = Stream(3, words=2, factors=False)
+"""The tile of ``gemm_3x2_s16`` rows."""
 STAGED_STEP = 4
 """Words of staged activations for each group of four k."""
 
@@ -61,12 +65,13 @@ def _contraction(
     stream: Stream, pixels: int, out: DType, groups: Number, channels: Number, zero_point: Number = 0,
     factor: Number | None = None,
 ) -> Kernel:  # fmt: skip
-    """Two staged pixels, or one that is widened on the way, by all channels. With one ``factor`` for all of these,
-    behind the staged pixels stands what is added to the sums of each."""
-    requantize, rounded = out is DType.I8, factor is not None
-    stream = replace(stream, factors=requantize and not rounded)
+    """Two staged pixels, or one that is widened on the way, by all channels. With one ``factor`` for all of these, and
+    weights of bytes, behind the staged pixels stands what is added to the sums of each."""
+    requantize, wide = out is DType.I8, stream.words == 2
+    terms = factor is not None and not wide
+    stream = replace(stream, factors=requantize and factor is None)
     w = param("w", DType.I32, stream.size(channels, groups), Access.READ, 4)
-    staged = groups * STAGED_STEP + (pixels if rounded else 0)
+    staged = groups * STAGED_STEP + (pixels if terms else 0)
     x = param("x", *((DType.I32, staged) if pixels == 2 else (DType.I8, groups * 4)), Access.READ, 4)
     y = tuple(param(f"y{p}" if pixels == 2 else "y", out, channels, Access.WRITE) for p in range(pixels))
 
@@ -78,15 +83,20 @@ def _contraction(
             words = [Var(f"w{c}{stem}", I32) for c in range(stream.tile)]
             lets = tuple(Let(word, w[stream.weight(at, g, c)]) for c, word in enumerate(words))
 
+            def weights(c: int, half: int) -> Expr:
+                if wide:
+                    return w[stream.weight(at, g, c, half)]
+                return Call(("widen_even", "widen_odd")[half], (words[c],), I32)
+
             def product(acc: Expr, c: int, p: int) -> Expr:
-                for half, widen in enumerate(("widen_even", "widen_odd")):
-                    acc = Call("dot2_i16i16", (acc, _half(x, g, p, half), Call(widen, (words[c],), I32)), I32)
+                for half in range(2):
+                    acc = Call("dot2_i16i16", (acc, _half(x, g, p, half), weights(c, half)), I32)
                 return acc
 
-            return lets, product
+            return () if wide else lets, product
 
         def first_sum(c: int, p: int) -> Expr:
-            return w[at + c] + x[groups * STAGED_STEP + p] if rounded else w[at + c]
+            return w[at + c] + x[groups * STAGED_STEP + p] if terms else w[at + c]
 
         def finish(c: int, p: int, acc: Expr) -> Block:
             if factor is not None:
@@ -103,8 +113,8 @@ def _contraction(
     return Kernel("contraction", (w, x, *y), body)
 
 
-def _rounded(groups: Number, channels: Number, factor: Number, zero_point: Number) -> Kernel:
-    return _contraction(GEMM_3X2, 2, DType.I8, groups, channels, zero_point, factor)
+def _rounded(stream: Stream, groups: Number, channels: Number, factor: Number, zero_point: Number) -> Kernel:
+    return _contraction(stream, 2, DType.I8, groups, channels, zero_point, factor)
 
 
 def _half(x: Buffer, g: Expr, pixel: int, half: int) -> Expr:
@@ -126,9 +136,14 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(dsp=of_tiles(100, 3, 90, 29.7, (52, 13.9))),
     ),
     BlockInstruction(
-        "gemm_3x2_rounded", (*_SUMS, "factor", "zero_point"), _rounded, DSP_FPU,
+        "gemm_3x2_rounded", (*_SUMS, "factor", "zero_point"), partial(_rounded, GEMM_3X2), DSP_FPU,
         ((13, 7, 1 << 21, -128), (2, 2, 5 << 24, 3)),
         cycles=Cycles(dsp=of_tiles(110, 3, 51, 29.7, (31, 13.9))),
+    ),
+    BlockInstruction(
+        "gemm_3x2_s16_rounded", (*_SUMS, "factor", "zero_point"), partial(_rounded, GEMM_3X2_S16), DSP_FPU,
+        ((13, 7, 1 << 21, -128), (2, 2, 5 << 24, 3)),
+        cycles=Cycles(dsp=of_tiles(105, 3, 45, 26.7, (27, 12.5))), roomy=True,
     ),
     BlockInstruction(
         "gemm_3x2_i32", _SUMS, partial(_contraction, GEMM_3X2, 2, DType.I32), DSP_FPU, ((2, 5),),

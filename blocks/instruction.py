@@ -85,7 +85,8 @@ class BlockInstruction:
     values of the scalars, for the tests. Without ``cycles`` compilers make the code. The schedule does
     not count what is not ``weighed`` when it chooses: it saves memory, which is not compared with cycles. What
     the parameters of one ``in_parts`` are touched at may lie apart: what lies between is not touched. Where several
-    rows of a result are made at once (``rows_together``), a layer of it does not go row by row.
+    rows of a result are made at once (``rows_together``), a layer of it does not go row by row. A ``roomy`` one takes
+    more working memory than another that layers have in its place where they go row by row.
     """
 
     name: str
@@ -97,6 +98,7 @@ class BlockInstruction:
     weighed: bool = True
     in_parts: bool = False
     rows_together: bool = False
+    roomy: bool = False
 
     def general(self) -> Kernel:
         """The meaning for any scalars, as a kernel that takes them."""

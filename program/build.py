@@ -114,7 +114,8 @@ def _in_place_or_rows(graph: Graph, machine: Machine, goal: Goal, dump: Dump | N
     if in_place is None:
         return _lowered(graph, machine, goal, dump, shared)
     chosen, its = in_place, wider
-    if goal.optimize is Optimize.RAM and any(BLOCKS[block].rows_together for block in _invoked(in_place)):
+    invoked = [BLOCKS[block] for block in _invoked(in_place)]
+    if goal.optimize is Optimize.RAM and any(block.rows_together or block.roomy for block in invoked):
         in_rows = _fitting(graph, machine, goal, shared)
         if in_rows is not None and in_rows.plan.ram < in_place.plan.ram:
             chosen, its = in_rows, machine

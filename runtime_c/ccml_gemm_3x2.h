@@ -39,6 +39,8 @@
    end of x, entry of a tile of one, y0 behind the tiles of three, channels left. The 32 bytes below and the arguments
    from sp + 108 on are for `setup`, `three` and `one`. */
 #define CCML_GEMM_3X2(scale, setup, begin, begin_one, three, one) \
+    CCML_GEMM_3X2_WITH(scale, CCML_GEMM_3X2_THREE, CCML_GEMM_3X2_ONE, setup, begin, begin_one, three, one)
+#define CCML_GEMM_3X2_WITH(scale, products_of_three, products_of_one, setup, begin, begin_one, three, one) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
@@ -67,7 +69,7 @@
         begin \
         "ldrd r1, r10, [sp, #32]\n" \
         "bx r10\n" \
-        "2:\n" CCML_REPEAT("8", CCML_GEMM_3X2_THREE) \
+        "2:\n" CCML_REPEAT("8", products_of_three) \
         "3:\n" \
         "ldr r10, [sp, #48]\n" \
         "cmp r1, r10\n" \
@@ -88,7 +90,7 @@
         "ldr r1, [sp, #32]\n" \
         "ldrd r6, r10, [sp, #48]\n" \
         "bx r10\n" \
-        "6:\n" CCML_REPEAT("4", CCML_GEMM_3X2_ONE) \
+        "6:\n" CCML_REPEAT("4", products_of_one) \
         "7:\n" \
         "cmp r1, r6\n" \
         "bne 6b\n" \

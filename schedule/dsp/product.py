@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 
-from ...blocks.dsp_gemm import GEMM_3X2
+from ...blocks.common import halves
+from ...blocks.dsp_gemm import GEMM_3X2, GEMM_3X2_S16
 from ...blocks.tiles import Stream
 from ...ir.build import store
 from ...ir.loops import (
@@ -40,6 +41,8 @@ from ..unroll import unroll_bytes
 
 ONES = 0x00010001
 """In both halfwords of a word."""
+MOST_WIDE = 1024
+"""Bytes of a right matrix of halfwords."""
 
 
 def lower_dsp_product(ctx: KernelContext) -> Block:
@@ -58,13 +61,17 @@ class _DspProduct(Tiling[Product]):
         super().__init__(work)
         self.factor = work.exact_factor()
         """Sums take the terms of rows as they are where there is one, in place of their digits."""
-        self.stream = replace(GEMM_3X2, factors=work.requantization is not None and self.factor is None)
         self.groups, self.whole_groups = -(-work.width // 4), -(-work.depth // 4)
         if self.factor is not None:
             self.groups = self.whole_groups
+        small = self.whole_groups * 4 * work.channels * I32.dtype.size // 2 <= MOST_WIDE
+        self.wide = self.factor is not None and small and not work.ctx.cpu.in_rows
+        """The right matrix is halfwords without zero point, so that rows have no terms."""
+        factors = work.requantization is not None and self.factor is None
+        self.stream = GEMM_3X2_S16 if self.wide else replace(GEMM_3X2, factors=factors)
         size = self.stream.size(work.channels, self.groups)
         self.weights = work.ctx.temporary("w", DType.I32, (size,), align=4)
-        terms = 0 if self.factor is None else 1
+        terms = 0 if self.factor is None or self.wide else 1
         self.staged = work.ctx.temporary("pixels", DType.I32, (self.groups + terms, TWO_PIXELS.words), align=8)
         whole = work.requantization is not None and work.requantization.whole
         self.values = None if whole else work.scratch(self.pixels)
@@ -91,8 +98,22 @@ class _DspProduct(Tiling[Product]):
             return (store(self.weights[stream.weight(at, number, c)], word),)
 
         def four(number: Expr, rows: int) -> Block:
-            places = (work.place_of(work.rhs, (*batch, number * 4 + n, column + first)) for n in range(rows))
-            low = [I32(Bitcast(U8, work.rhs.buffer[place])) << 8 * n for n, place in enumerate(places)]
+            places = [work.place_of(work.rhs, (*batch, number * 4 + n, column + first)) for n in range(rows)]
+            return wide_four(number, places) if self.wide else byte_four(number, places)
+
+        def wide_four(number: Expr, places: Sequence[Sequence[Expr]]) -> Block:
+            values = [I32(work.rhs.buffer[tuple(place)]) - work.zeros[1] for place in places]
+            values += [I32(0)] * (4 - len(values))
+            out: list[Stmt] = []
+            for half in range(2):
+                word = Var(work.names.fresh("word"), I32)
+                added = Call("dot2_i16i16", (total[0], word, I32(ONES)), I32)
+                target = self.weights[stream.weight(at, number, c, half)]
+                out += [Let(word, halves(values[half], values[half + 2])), store(target, word), store(total[0], added)]
+            return tuple(out)
+
+        def byte_four(number: Expr, places: Sequence[Sequence[Expr]]) -> Block:
+            low = [I32(Bitcast(U8, work.rhs.buffer[tuple(place)])) << 8 * n for n, place in enumerate(places)]
             word = Var(work.names.fresh("word"), I32)
             added: Expr = total[0]
             for widen in ("widen_even", "widen_odd"):
@@ -103,7 +124,8 @@ class _DspProduct(Tiling[Product]):
         block: list[Stmt] = [Alloc(total), store(total[0], 0), *loop(q, full, *four(q, 4))]
         block += four(as_expr(full), rest) if rest else ()
         block += work.digit_words(self.groups, put) if self.factor is None else ()
-        block.append(store(self.weights[at + c], work.bias(total[0])))
+        bias = total[0] * -work.zeros[0] if self.wide else work.bias(total[0])
+        block.append(store(self.weights[at + c], bias))
         if stream.factors:
             block.append(store(self.weights[stream.factor(at, self.groups, c)], I32(work.factor())))
         return loop(t, count, *loop(c, stream.tile, *block))
@@ -119,7 +141,8 @@ class _DspProduct(Tiling[Product]):
             zero_point = work.requantization.zero_point
             block, scalars = "gemm_3x2_i8", (*scalars, zero_point)
             if self.factor is not None:
-                block, scalars = "gemm_3x2_rounded", (*scalars[:-1], self.factor, zero_point)
+                block = "gemm_3x2_s16_rounded" if self.wide else "gemm_3x2_rounded"
+                scalars = (*scalars[:-1], self.factor, zero_point)
         slot = Var(work.names.fresh("slot"))
         stage = loop(slot, count, *self._stage(position(slot), slot))
         multiply = Invoke(block, (start(self.weights), start(self.staged), *pointers), scalars)
@@ -138,7 +161,7 @@ class _DspProduct(Tiling[Product]):
             source = start(self.row)
         target = Pointer(self.staged, (as_expr(0), slot * TWO_PIXELS.between))
         copy += (Invoke(TWO_PIXELS.copy, (source, target), (self.whole_groups,)),)
-        if not work.digits.weights and self.factor is None:
+        if self.wide or (not work.digits.weights and self.factor is None):
             return unroll_bytes(copy, work.names)
         if not work.digits.weights:
             return (*unroll_bytes(copy, work.names), self._term(slot, I32(0)))

@@ -17,6 +17,7 @@ from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.program.build import lower_graph
+from ccml.program.goal import DEFAULT_GOAL, Goal, Optimize
 from ccml.schedule.products import Digits
 from ccml.targets import Machine, select
 
@@ -81,6 +82,7 @@ def constant_right(graph: Graph) -> Graph:
 
 
 GRAPHS["factors"] = with_scales(product((7, 48), (48, 8)))
+GRAPHS["factors, large matrix"] = with_scales(product((5, 32), (32, 20)))
 GRAPHS["factors, columns left"] = with_scales(product((5, 20), (20, 7), zeros=(3, 0)))
 ONE_STEP = {
     "one step": with_scales(product((3, 37, 16), (3, 16, 8))),
@@ -116,9 +118,15 @@ def test_rows_of_one_step_have_a_block(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ONE_STEP, "factors", "factors, columns left"])
 def test_one_factor_needs_no_floats(name: str) -> None:
-    names = [block.name for block in lower_graph(GRAPHS[name], M4).blocks]
+    for goal, block in ((DEFAULT_GOAL, "gemm_3x2_s16_rounded"), (Goal(Optimize.RAM), "gemm_3x2_rounded")):
+        names = [each.name for each in lower_graph(GRAPHS[name], M4, goal).blocks]
+        assert any(each.startswith(block) for each in names)
+        assert not any(each.startswith("gemm_3x2_i8") for each in names)
+
+
+def test_large_matrices_stay_bytes() -> None:
+    names = [block.name for block in lower_graph(GRAPHS["factors, large matrix"], M4).blocks]
     assert any(each.startswith("gemm_3x2_rounded") for each in names)
-    assert not any(each.startswith("gemm_3x2_i8") for each in names)
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
