@@ -161,6 +161,12 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "2afb0344b142edd1ab464bf8044b5d46bcf1010ce3d10eb0bde8f08f"
         ),
     },
+    "copy_run": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "70b5103a0bdb036844688568c66810300b604c608d60ce601031103af3da0c3205db50f8043b41f8043b043af9da0432"
+            "05dd10f8013b01f8013b013af9dc70bd"
+        ),
+    },
     "im2col_x4_pixel": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "30b44ff68174cff681744ff0ff2552080ad350f8043b24fa93fc05ea0323d3fa0cf30b6141f820cbbab150f8043b24fa"

@@ -27,6 +27,8 @@ EDGE = PIXELS + TAPS - 2
 """Elements of a row that four neighbours at its end see."""
 COPIED = 4
 """Bytes of a run that are copied as words, from this number on."""
+LONG_RUN = 32
+"""Bytes of a run that are copied by a function, from this number on."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class Layout:
 
 TWO_PIXELS = Layout(2, STAGED_STEP, STAGED_STEP // 2, "im2col_x2", "im2col_x2_fill", None)
 FOUR_PIXELS = Layout(PIXELS, STEP, 1, "im2col_x4_pixel", "im2col_x4_fill", "im2col_x4")
+
+
+def run_copy(source: Pointer, target: Pointer, count: int) -> Invoke:
+    """A copy of ``count`` bytes that lie side by side."""
+    return Invoke("copy_run" if count >= LONG_RUN else "copy_bytes", (source, target), (count,))
 
 
 class Staging:
@@ -129,7 +136,7 @@ class Staging:
             self.edge = self.ctx.temporary("edge", DType.I8, (EDGE + 2, self.window.depth), align=4)
         depth, origin = self.window.depth, as_expr(0)
         source = Pointer(self.x.buffer, self.x.at((*where, maximum(start, 0), origin)))
-        copy = Invoke("copy_bytes", (source, Pointer(self.edge, (as_expr(1), origin))), (EDGE * depth,))
+        copy = run_copy(source, Pointer(self.edge, (as_expr(1), origin)), EDGE * depth)
         pointers = (Pointer(self.edge, (minimum(start + 1, 1), origin)), self.slot(number * (depth // 4), origin))
         return (copy, Invoke("im2col_x4_three", pointers, (depth // 4, depth, 1, 0)))
 
@@ -252,7 +259,7 @@ class _Bytes:
         x, depth = self.staging.x, self.staging.window.depth
         if taps * depth >= COPIED:
             y = Pointer(self.column, (self.number, first * depth))
-            return (Invoke("copy_bytes", (Pointer(x.buffer, x.at((*where, 0))), y), (taps * depth,)),)
+            return (run_copy(Pointer(x.buffer, x.at((*where, 0))), y, taps * depth),)
         *at, channel = x.at((*where, 0))
         if not self.staging.window.kernel:
             return self._each(first, taps, lambda i: x.buffer[*at, channel + i])

@@ -46,6 +46,7 @@ from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
 from ..requantization import fixed_form
+from ..staging import run_copy
 from ..window import window_rows
 
 KEPT_BYTES = 1 << 16
@@ -208,8 +209,8 @@ class _Patch:
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
         x, depth = self.layer.work.x, self.layer.depth
-        pointers = (Pointer(x.buffer, x.at((*where, 0))), start(self.patch, first * depth))
-        return (Invoke("copy_bytes", pointers, (taps * depth,)),)
+        source, target = Pointer(x.buffer, x.at((*where, 0))), start(self.patch, first * depth)
+        return (run_copy(source, target, taps * depth),)
 
     def fill(self, first: Expr, taps: int) -> Block:
         depth, i = self.layer.depth, Var(self.layer.ctx.names.fresh("i"))
