@@ -39,9 +39,9 @@
     "sub " lower ", " lower ", r5\n"
 
 /* A tile of a channel as bytes: y00, y01, y10, y11. The bias goes into the sum that is part of all four. `finish` makes
-   bytes of the accumulators by the factor in `f`; it may change r2 to r5. */
+   bytes of the accumulators by the factor in `f` and what is in `added`, behind it; it may change r2 to r5. */
 #define CCML_WINOGRAD_TILE( \
-    y00, y01, y10, y11, bias, f, finish, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3) \
+    y00, y01, y10, y11, bias, f, added, finish, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3) \
     CCML_WINOGRAD_COLUMN(a0, a1, a2, a3) CCML_WINOGRAD_ADDED(y00, y10) \
     CCML_WINOGRAD_COLUMN(b0, b1, b2, b3) \
     "vmov " y01 ", " bias "\n" \
@@ -56,16 +56,16 @@
     CCML_WINOGRAD_COLUMN(d0, d1, d2, d3) CCML_WINOGRAD_ADDED("r2", "r3") \
     "sub " y01 ", " y01 ", r2\n" \
     "sub " y11 ", " y11 ", r3\n" \
-    finish(f, y00, y01, y10, y11)
+    finish(f, added, y00, y01, y10, y11)
 
 /* void f(const int32_t *w, const int32_t *x, int32_t *m, int8_t *y0, int8_t *y1, int32_t groups, int32_t channels,
    int32_t step, ...). `setup` finds its arguments from sp + 64 on, may change r4 to r7, and leaves what `finish` needs in
    s1, s3 and s4.
 
-   In s0 and s2 the factors, s5 and s6 the biases, s7 the distance of pixels, s8 and s9 where results go, s10 and s11
-   where x begins for the next place and 16 bytes less than where it ends, s12 where to go behind the first step and s13
-   what x is moved by for that, s14 where sums go, s15 where they end. On the stack: s10 and s11 of the first place, the
-   end of the first row of results. */
+   In s0 and s2 the factors, s5 and s6 the biases, s7 the distance of pixels, s8 and s9 where results go, s10 where the
+   words of the first place end, s11 from there to where those of the next begin, s12 where to go behind the first step
+   and s13 what x is moved by for that, s14 where sums go, s15 where those of the first place and channel end. On the
+   stack: x, and behind another word the end of the first row of results. */
 #define CCML_WINOGRAD(setup, finish) \
     __asm__ volatile( \
         ".syntax unified\n" \
@@ -78,9 +78,11 @@
         "add r6, r6, r3\n" \
         "str r6, [sp, #8]\n" \
         "vmov s7, r7\n" \
+        "str r1, [sp]\n" \
         "add r6, r1, r5, lsl #9\n" \
-        "sub r6, r6, #16\n" \
-        "strd r1, r6, [sp]\n" \
+        "sub r7, r1, r6\n" \
+        "add r7, r7, #16\n" \
+        "vmov s10, s11, r6, r7\n" \
         "lsl r5, r5, #1\n" \
         "sub r5, r5, #2\n" \
         "and r5, r5, #15\n" \
@@ -92,19 +94,14 @@
         "sub r5, r5, #15\n" \
         "lsl r5, r5, #8\n" \
         "vmov s12, s13, r7, r5\n" \
-        "add r5, r2, #512\n" \
+        "add r5, r2, #16\n" \
         "vmov s14, s15, r2, r5\n" \
         setup \
         "1:\n" \
-        "ldrd r2, r3, [sp]\n" \
-        "vmov s10, s11, r2, r3\n" \
+        "ldr r1, [sp]\n" \
         "ldrd r2, r3, [r0], #8\n" \
         "vmov s5, s6, r2, r3\n" \
         "4:\n" \
-        "vmov r1, r10, s10, s11\n" \
-        "add r11, r1, #16\n" \
-        "add r10, r10, #16\n" \
-        "vmov s10, s11, r11, r10\n" \
         "ldr r11, [r0, #4]\n" \
         "ldr r10, [r0], #8\n" \
         "ldr lr, [r1, #4]\n" \
@@ -126,25 +123,26 @@
         CCML_WINOGRAD_STEP("3840", "3844", "3848", "3852") \
         "3:\n" \
         "add r1, r1, #4096\n" \
-        "vmov r10, s11\n" \
+        "vmov r10, r11, s10, s11\n" \
         "cmp r1, r10\n" \
-        "bne.w 2b\n" \
-        "vmov r1, r10, s14, s15\n" \
-        "stm r1!, {r2-r9}\n" \
-        "vmov s14, r1\n" \
-        "cmp r1, r10\n" \
+        "blo.w 2b\n" \
+        "sub r10, r1, r10\n" \
+        "vmov r12, s14\n" \
+        "add r12, r12, r10, lsl #1\n" \
+        "stm r12, {r2-r9}\n" \
+        "add r1, r1, r11\n" \
+        "cmp r10, #240\n" \
         "bne.w 4b\n" \
-        "sub r1, r1, #512\n" \
-        "vmov s14, r1\n" \
+        "vmov r1, s14\n" \
         "ldrd r2, r3, [r0], #8\n" \
         "vmov s0, r2\n" \
         "vmov s2, r3\n" \
         "5:\n" \
         CCML_WINOGRAD_TILE( \
-            "r6", "r7", "r8", "r9", "s5", "s0", finish, "0", "128", "256", "384", "32", "160", "288", "416", "64", "192", \
+            "r6", "r7", "r8", "r9", "s5", "s0", "s1", finish, "0", "128", "256", "384", "32", "160", "288", "416", "64", "192", \
             "320", "448", "96", "224", "352", "480") \
         CCML_WINOGRAD_TILE( \
-            "r10", "r11", "r12", "lr", "s6", "s2", finish, "16", "144", "272", "400", "48", "176", "304", "432", "80", \
+            "r10", "r11", "r12", "lr", "s6", "s2", "s3", finish, "16", "144", "272", "400", "48", "176", "304", "432", "80", \
             "208", "336", "464", "112", "240", "368", "496") \
         "bfi r6, r10, #8, #8\n" \
         "bfi r7, r11, #8, #8\n" \
@@ -160,9 +158,8 @@
         "add r3, r3, r4, lsl #1\n" \
         "vmov s8, s9, r2, r3\n" \
         "add r1, r1, #4\n" \
-        "vmov r5, s14\n" \
-        "sub r5, r1, r5\n" \
-        "cmp r5, #16\n" \
+        "vmov r5, s15\n" \
+        "cmp r1, r5\n" \
         "bne.w 5b\n" \
         "rsb r4, r4, #0\n" \
         "lsl r4, r4, #3\n" \

@@ -20,7 +20,7 @@
     "smmla " y ", " y ", r2, r3\n" \
     "asr " y ", " y ", r4\n" \
     "ssat " y ", #8, " y "\n"
-#define CCML_WINOGRAD_FIXED_BYTES(f, y00, y01, y10, y11) \
+#define CCML_WINOGRAD_FIXED_BYTES(f, added, y00, y01, y10, y11) \
     "vmov r2, " f "\n" \
     "vmov r3, r4, s3, s4\n" \
     CCML_WINOGRAD_FIXED_BYTE(y00) CCML_WINOGRAD_FIXED_BYTE(y01) \

@@ -20,7 +20,7 @@
     "vmov " y ", s4\n" \
     "sub " y ", " y ", r2\n" \
     "ssat " y ", #8, " y "\n"
-#define CCML_WINOGRAD_I8_BYTES(f, y00, y01, y10, y11) \
+#define CCML_WINOGRAD_I8_BYTES(f, added, y00, y01, y10, y11) \
     "vmov r2, s1\n" \
     CCML_WINOGRAD_I8_BYTE(f, y00) CCML_WINOGRAD_I8_BYTE(f, y01) \
     CCML_WINOGRAD_I8_BYTE(f, y10) CCML_WINOGRAD_I8_BYTE(f, y11)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..blocks.dsp_packed_gemm import USUAL_SHIFT
+from ..blocks.dsp_packed_gemm import PRE_SHIFT, USUAL_SHIFT
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -52,11 +52,11 @@ class Fixed:
 
 def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
     """The form for accumulators within bounds; ``None`` where a channel has none. Layers with shifted accumulators
-    should agree on a shift, so that they share code in which it is constant; for others it is smaller, as few weights
-    make large scales. Multipliers have 31 bits; for 15 there is :func:`halfword_form`."""
+    should agree on a shift, so that they share code in which it is constant, and have the same factors whatever the shift
+    of accumulators is; for others it is smaller, as few weights make large scales. Multipliers have 31 bits; for 15 there is :func:`halfword_form`."""
     if not np.all(rq.scale > 0):
         return None
-    usual = USUAL_SHIFT if pre_shift else USUAL_SHIFT // 2
+    usual = USUAL_SHIFT - (PRE_SHIFT - pre_shift) if pre_shift else USUAL_SHIFT // 2
     shifts = sorted(range(1, MOST_SHIFT + 1), key=lambda shift: abs(shift - usual))
     bounds = _pairs(lowest, highest)
     found = common_multipliers(rq.scale, bounds, rq.zero_point, -128, 127, pre_shift, shifts)

@@ -30,6 +30,7 @@ from ...blocks.winograd import (
     PLACES,
     PRE_SHIFT,
     PRODUCTS,
+    SHIFT,
     STREAM,
     TAPS,
     TILES,
@@ -96,6 +97,8 @@ class _Convolution:
         fixed = fixed_form(rq, *self.work.operands.bounds, PRE_SHIFT)
         if fixed is None:
             return "winograd_i8", rq.scale / np.float32(1 << PRE_SHIFT), (rq.zero_point,)
+        if fixed.shift == SHIFT:
+            return "winograd_fixed6", fixed.factors, (rq.zero_point,)
         return "winograd_fixed", fixed.factors, (rq.zero_point, fixed.shift)
 
     def emit(self) -> Block:

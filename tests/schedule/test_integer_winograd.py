@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from ccml.blocks.winograd import filter_words, transformed_words
+from ccml.blocks.winograd import SHIFT, filter_words, transformed_words
 from ccml.driver import Goal, Optimize
 from ccml.ir.graph import Graph
 from ccml.program.build import lower_graph
@@ -63,8 +63,8 @@ def products(groups: int, channels: int, step: int, zero_point: int, shift: int 
     stream = words.reshape(len(words), -1, 2).transpose(1, 0, 2).ravel()
     end = 7 * step + channels
     expected = {"y0": y[0, :end], "y1": y[1, :end]}
-    scalars = (groups, channels, step, zero_point) + (() if shift is None else (shift,))
-    name = "winograd_i8" if shift is None else "winograd_fixed"
+    scalars = (groups, channels, step, zero_point) + (() if shift in (None, SHIFT) else (shift,))
+    name = {None: "winograd_i8", SHIFT: "winograd_fixed6"}.get(shift, "winograd_fixed")
     return Case(name, scalars, {"w": stream, "v": transform.expected["v"]}, expected)
 
 
@@ -78,8 +78,9 @@ def filters(groups: int) -> Case:
 CASES = {
     "filters": [filters(groups) for groups in (1, 2, 5)],
     "inputs": [inputs(groups)[1] for groups in (1, 2, 5)],
+    "products, usual shift": [products(groups, 4, 4, -7, SHIFT) for groups in (1, 2, 9, 17)],
     "products": [
-        *(products(groups, 4, 4, 5, 6) for groups in (1, 2, 3, 8, 9, 17)),
+        *(products(groups, 4, 4, 5, 9) for groups in (1, 2, 3, 8, 9, 17)),
         products(2, 2, 2, -128, 1), products(2, 6, 20, 127, 12),
         *(products(groups, 4, 4, 5) for groups in (1, 9)), products(2, 6, 20, -128),
     ],
