@@ -211,7 +211,10 @@ _SUMS, _FLOAT = ("groups", "channels"), ("groups", "channels", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("copy_bytes", ("count",), _copy_bytes, DSP, ((11,),)),
-    BlockInstruction("copy_run", ("count",), _copy_bytes, DSP, ((16,), (39,), (5,)), cycles=Cycles(dsp=linear(36, 0.9))),
+    BlockInstruction(
+        "copy_run", ("count",), _copy_bytes, DSP, ((16,), (39,), (5,)),
+        cycles=Cycles(dsp=linear(36, 0.9)),
+    ),
     BlockInstruction(
         "im2col_x4_pixel", ("groups",), _stage_pixel, DSP, ((3,),),
         cycles=Cycles(dsp=linear(24, 8.4)),

@@ -12,7 +12,10 @@ channel of the input instead of 36. In integers it is exact::
 *Patch*: the 4 x 10 pixels under four tiles, channel by channel as bytes, with the zero point at borders.
 
 *Transformed inputs*: for each four channels the words of channels (0, 2), then those of (1, 3); for each of these the
-16 places of a tile, of which each has a word for every tile.
+16 places of a tile, row by row and each in the order of columns 1, 0, 2, 3, of which each has a word for every tile.
+
+*Products* of the second and the last place of a row go on from the sums of the place before: of these, m1 and m0 + m1,
+m2 and m2 + m3, the output transform is made by half of the additions.
 
 *Weights* are a :class:`Stream` whose steps are the words of channels for each of the 16 places; biases are multiples of
 four, and factors multipliers or float32 scales divided by four, which is exact.
@@ -31,8 +34,8 @@ from ..ir.build import store
 from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, byte_of, halves, param, requantized, requantized_fixed, signed
 from . import dsp_packed_gemm as packed_gemm
+from .common import Number, byte_of, halves, param, requantized, requantized_fixed, signed
 from .instruction import DSP_FPU, BlockInstruction, Cycles, Formula, linear
 from .tiles import Stream, as_scale, tile_block
 
@@ -41,6 +44,8 @@ OUTPUTS = 2
 TILE = OUTPUTS + 2
 """Those of its inputs."""
 PLACES = TILE * TILE
+ORDER = (1, 0, 2, 3)
+"""The columns of a tile's places in the order in which these are stored; the inverse of it is the same."""
 TAPS = 3
 GROUP = 4
 """Channels of the input that are transformed together."""
@@ -65,7 +70,7 @@ _OUTPUT = ({0: 1, 1: 1, 2: 1}, {1: 1, 2: -1, 3: -1})
 def transformed_words(taps: np.ndarray) -> np.ndarray:
     """Words [o, 16 * c / 2] of int8 weights [o, 3, 3, c], where c is a multiple of four."""
     spread = np.einsum("ik,okwc,jw->oijc", FILTER, taps.astype(np.int64), FILTER)
-    lanes = spread.reshape(len(taps), PLACES, -1, 2, 2).swapaxes(-1, -2)
+    lanes = spread[:, :, list(ORDER)].reshape(len(taps), PLACES, -1, 2, 2).swapaxes(-1, -2)
     return np.ascontiguousarray(lanes.astype(np.int16)).view(np.int32).reshape(len(taps), -1)
 
 
@@ -99,7 +104,7 @@ def _filter(groups: Number) -> Kernel:
         for half in range(2):
             for i in range(TILE):
                 for j in range(TILE):
-                    at = STREAM.weight(as_expr(0), ((i * TILE + j) * (groups * 2)) + (n * 2 + half), c)
+                    at = STREAM.weight(as_expr(0), ((i * TILE + ORDER[j]) * (groups * 2)) + (n * 2 + half), c)
                     stores += (store(w[at], halves(value(c, half, i, j, 0), value(c, half, i, j, 2))),)
     ends: list[tuple[Number, Expr]] = [(c, as_expr(c)) for c in range(STREAM.tile)]
     ends += [(groups * words + (STREAM.tile + c), STREAM.factor(as_expr(0), size, c)) for c in range(STREAM.tile)]
@@ -130,7 +135,7 @@ def _input(groups: Number) -> Kernel:
     for half in range(2):
         for i in range(TILE):
             for j in range(TILE):
-                at = ((g * 2 + half) * PLACES + (i * TILE + j)) * TILES + tile
+                at = ((g * 2 + half) * PLACES + (i * TILE + ORDER[j])) * TILES + tile
                 stores += (store(v[at], halves(value(i, j, half), value(i, j, half + 2))),)
     return Kernel("winograd_input", (x, v), loop(g, groups, *loop(tile, TILES, *stores)))
 
@@ -154,20 +159,24 @@ def _products(
     v = param("v", DType.I32, words * (PLACES * TILES), Access.READ, 8)
     m = param("m", DType.I32, PRODUCTS, Access.READ_WRITE, 8)
     y = [param(f"y{row}", DType.I8, (COLUMNS - 1) * step + channels, Access.WRITE) for row in range(OUTPUTS)]
-    t, place, tile = Var("t"), Var("place"), Var("tile")
+    t, pair, tile = Var("t"), Var("pair"), Var("tile")
     at = t * STREAM.size(STREAM.tile, steps)
 
-    def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
-        def product(acc: Expr, c: int, p: int) -> Expr:
-            x = v[(k * PLACES + place) * TILES + p]
-            return Call("dot2_i16i16", (acc, x, w[STREAM.weight(at, place * words + k, c)]), I32)
+    def products(place: Expr, start: Callable[[int, int], Expr], stem: str) -> Block:
+        def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+            def product(acc: Expr, c: int, p: int) -> Expr:
+                x = v[(k * PLACES + place) * TILES + p]
+                return Call("dot2_i16i16", (acc, x, w[STREAM.weight(at, place * words + k, c)]), I32)
 
-        return (), product
+            return (), product
 
-    def keep(c: int, p: int, acc: Expr) -> Block:
-        return (store(m[(place * STREAM.tile + c) * TILES + p], acc),)
+        def keep(c: int, p: int, acc: Expr) -> Block:
+            return (store(m[(place * STREAM.tile + c) * TILES + p], acc),)
 
-    products = tile_block((STREAM.tile, TILES), (words,), lambda c, p: I32(0), group, keep)
+        return tile_block((STREAM.tile, TILES), (words,), start, group, keep, stem)
+
+    both = products(pair * 2, lambda c, p: I32(0), "")
+    both += products(pair * 2 + 1, lambda c, p: m[(pair * (2 * STREAM.tile) + c) * TILES + p], "_next")
     results: Block = ()
     for c in range(STREAM.tile):
         results += _outputs(m, tile, c)
@@ -177,7 +186,7 @@ def _products(
                 byte = rounding(acc, w[STREAM.factor(at, steps, c)])
                 index = (tile * OUTPUTS + column) * step + (t * STREAM.tile + c)
                 results += (store(y[row][index], byte),)
-    body = (*loop(place, PLACES, *products), *loop(tile, TILES, *results))
+    body = (*loop(pair, PLACES // 2, *both), *loop(tile, TILES, *results))
     return Kernel("winograd", (w, v, m, *y), loop(t, channels // STREAM.tile, *body))
 
 
@@ -199,12 +208,16 @@ def _scaled(groups: Number, channels: Number, step: Number, zero_point: Number) 
 
 def _outputs(m: Buffer, tile: Var, c: int) -> Block:
     """The output transform of a tile of channel ``c``."""
-    columns = [[m[((i * TILE + j) * STREAM.tile + c) * TILES + tile] for i in range(TILE)] for j in range(TILE)]
     lets: list[Let] = []
+    sums: list[list[Expr]] = [[], []]
+    for i in range(TILE):
+        one, both, two, last = (m[((i * TILE + j) * STREAM.tile + c) * TILES + tile] for j in range(TILE))
+        for column, value in enumerate((both + two, one - last)):
+            lets.append(Let(Var(f"p{c}{i}{column}", I32), value))
+            sums[column].append(lets[-1].var)
     for row in range(OUTPUTS):
-        across = [Let(Var(f"p{c}{row}{j}", I32), _combined(_OUTPUT[row], columns[j])) for j in range(TILE)]
-        sums = [let.var for let in across]
-        lets += [*across, *(Let(Var(f"y{c}{row}{q}", I32), _combined(_OUTPUT[q], sums)) for q in range(OUTPUTS))]
+        values = (_combined(_OUTPUT[row], each) for each in sums)
+        lets += [Let(Var(f"y{c}{row}{column}", I32), value) for column, value in enumerate(values)]
     return tuple(lets)
 
 
@@ -215,17 +228,17 @@ def _cycles(pair: float) -> Formula:
 
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("winograd_input", ("groups",), _input, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(42, 769))),
-    BlockInstruction("winograd_filter", ("groups",), _filter, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(52, 433))),
+    BlockInstruction("winograd_filter", ("groups",), _filter, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(52, 402))),
     BlockInstruction(
         "winograd_fixed", ("groups", "channels", "step", "zero_point", "shift"), _fixed, DSP_FPU,
-        ((2, 4, 4, 5, 9), (9, 2, 3, -7, 4)), cycles=Cycles(dsp=_cycles(1135)),
+        ((2, 4, 4, 5, 9), (9, 2, 3, -7, 4)), cycles=Cycles(dsp=_cycles(1065)),
     ),
     BlockInstruction(
         "winograd_fixed6", ("groups", "channels", "step", "zero_point"), _fixed, DSP_FPU,
-        ((2, 4, 4, 5), (9, 2, 3, -7)), cycles=Cycles(dsp=_cycles(1060)),
+        ((2, 4, 4, 5), (9, 2, 3, -7)), cycles=Cycles(dsp=_cycles(990)),
     ),
     BlockInstruction(
         "winograd_i8", ("groups", "channels", "step", "zero_point"), _scaled, DSP_FPU, ((2, 4, 4, 5), (9, 2, 3, -7)),
-        cycles=Cycles(dsp=_cycles(1305)),
+        cycles=Cycles(dsp=_cycles(1235)),
     ),
 )

@@ -26,44 +26,45 @@
     "smuad " b0 ", r11, r12\n" \
     "smuad " b1 ", r11, lr\n"
 
-/* The sums in a column of places in r2 to r5: m0 + m1 + m2 to `upper`, m1 - m2 - m3 to `lower`. */
-#define CCML_WINOGRAD_COLUMN(at0, at1, at2, at3) \
+/* The sums in a row of places in r2 to r5, m1, m0 + m1, m2 and m2 + m3: m0 + m1 + m2 to `left`, m1 - m2 - m3 to
+   `right`. */
+#define CCML_WINOGRAD_ROW_OF_SUMS(at0, at1, at2, at3) \
     "ldr r2, [r1, #" at0 "]\n" \
     "ldr r3, [r1, #" at1 "]\n" \
     "ldr r4, [r1, #" at2 "]\n" \
     "ldr r5, [r1, #" at3 "]\n"
-#define CCML_WINOGRAD_ADDED(upper, lower) \
-    "add " upper ", r2, r3\n" \
-    "add " upper ", " upper ", r4\n" \
-    "sub " lower ", r3, r4\n" \
-    "sub " lower ", " lower ", r5\n"
+#define CCML_WINOGRAD_ADDED(left, right) \
+    "add " left ", r3, r4\n" \
+    "sub " right ", r2, r5\n"
 
 /* A tile of a channel as bytes: y00, y01, y10, y11. The bias goes into the sum that is part of all four. `finish` makes
    bytes of the accumulators by the factor in `f` and what is in `added`, behind it; it may change r2 to r5. */
 #define CCML_WINOGRAD_TILE( \
     y00, y01, y10, y11, bias, f, added, finish, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3) \
-    CCML_WINOGRAD_COLUMN(a0, a1, a2, a3) CCML_WINOGRAD_ADDED(y00, y10) \
-    CCML_WINOGRAD_COLUMN(b0, b1, b2, b3) \
-    "vmov " y01 ", " bias "\n" \
-    "add r3, r3, " y01 "\n" CCML_WINOGRAD_ADDED(y01, y11) \
-    "add " y00 ", " y00 ", " y01 "\n" \
-    "add " y10 ", " y10 ", " y11 "\n" \
-    CCML_WINOGRAD_COLUMN(c0, c1, c2, c3) CCML_WINOGRAD_ADDED("r2", "r3") \
-    "add " y00 ", " y00 ", r2\n" \
-    "sub " y01 ", " y01 ", r2\n" \
-    "add " y10 ", " y10 ", r3\n" \
-    "sub " y11 ", " y11 ", r3\n" \
-    CCML_WINOGRAD_COLUMN(d0, d1, d2, d3) CCML_WINOGRAD_ADDED("r2", "r3") \
-    "sub " y01 ", " y01 ", r2\n" \
-    "sub " y11 ", " y11 ", r3\n" \
+    CCML_WINOGRAD_ROW_OF_SUMS(a0, a1, a2, a3) CCML_WINOGRAD_ADDED(y00, y01) \
+    CCML_WINOGRAD_ROW_OF_SUMS(b0, b1, b2, b3) \
+    "vmov " y10 ", " bias "\n" \
+    "add r2, r2, " y10 "\n" \
+    "add r3, r3, " y10 "\n" CCML_WINOGRAD_ADDED(y10, y11) \
+    "add " y00 ", " y00 ", " y10 "\n" \
+    "add " y01 ", " y01 ", " y11 "\n" \
+    CCML_WINOGRAD_ROW_OF_SUMS(c0, c1, c2, c3) CCML_WINOGRAD_ADDED("r3", "r2") \
+    "add " y00 ", " y00 ", r3\n" \
+    "sub " y10 ", " y10 ", r3\n" \
+    "add " y01 ", " y01 ", r2\n" \
+    "sub " y11 ", " y11 ", r2\n" \
+    CCML_WINOGRAD_ROW_OF_SUMS(d0, d1, d2, d3) CCML_WINOGRAD_ADDED("r3", "r2") \
+    "sub " y10 ", " y10 ", r3\n" \
+    "sub " y11 ", " y11 ", r2\n" \
     finish(f, added, y00, y01, y10, y11)
 
 /* void f(const int32_t *w, const int32_t *x, int32_t *m, int8_t *y0, int8_t *y1, int32_t groups, int32_t channels,
    int32_t step, ...). `setup` finds its arguments from sp + 64 on, may change r4 to r7, and leaves what `finish` needs in
    s1, s3 and s4.
 
-   In s0 and s2 the factors, s5 and s6 the biases, s7 the distance of pixels, s8 and s9 where results go, s10 where the
-   words of the first place end, s11 from there to where those of the next begin, s12 where to go behind the first step
+   Sums of every second place go on from those of the one before. In s0 and s2 the factors, s5 and s6 the biases, s7 the
+   distance of pixels, s8 and s9 where results go, s10 4096 bytes less than where the words of the first place end, s11
+   from there to where those of the next begin, s12 where to go behind the first step
    and s13 what x is moved by for that, s14 where sums go, s15 where those of the first place and channel end. On the
    stack: x, and behind another word the end of the first row of results. */
 #define CCML_WINOGRAD(setup, finish) \
@@ -82,6 +83,8 @@
         "add r6, r1, r5, lsl #9\n" \
         "sub r7, r1, r6\n" \
         "add r7, r7, #16\n" \
+        "add r7, r7, #4096\n" \
+        "sub r6, r6, #4096\n" \
         "vmov s10, s11, r6, r7\n" \
         "lsl r5, r5, #1\n" \
         "sub r5, r5, #2\n" \
@@ -122,15 +125,16 @@
         CCML_WINOGRAD_STEP("3328", "3332", "3336", "3340") CCML_WINOGRAD_STEP("3584", "3588", "3592", "3596") \
         CCML_WINOGRAD_STEP("3840", "3844", "3848", "3852") \
         "3:\n" \
-        "add r1, r1, #4096\n" \
         "vmov r10, r11, s10, s11\n" \
         "cmp r1, r10\n" \
-        "blo.w 2b\n" \
+        "blo.w 7f\n" \
         "sub r10, r1, r10\n" \
         "vmov r12, s14\n" \
         "add r12, r12, r10, lsl #1\n" \
         "stm r12, {r2-r9}\n" \
         "add r1, r1, r11\n" \
+        "tst r10, #16\n" \
+        "beq.w 6f\n" \
         "cmp r10, #240\n" \
         "bne.w 4b\n" \
         "vmov r1, s14\n" \
@@ -139,11 +143,11 @@
         "vmov s2, r3\n" \
         "5:\n" \
         CCML_WINOGRAD_TILE( \
-            "r6", "r7", "r8", "r9", "s5", "s0", "s1", finish, "0", "128", "256", "384", "32", "160", "288", "416", "64", "192", \
-            "320", "448", "96", "224", "352", "480") \
+            "r6", "r7", "r8", "r9", "s5", "s0", "s1", finish, "0", "32", "64", "96", "128", "160", "192", \
+            "224", "256", "288", "320", "352", "384", "416", "448", "480") \
         CCML_WINOGRAD_TILE( \
-            "r10", "r11", "r12", "lr", "s6", "s2", "s3", finish, "16", "144", "272", "400", "48", "176", "304", "432", "80", \
-            "208", "336", "464", "112", "240", "368", "496") \
+            "r10", "r11", "r12", "lr", "s6", "s2", "s3", finish, "16", "48", "80", "112", "144", "176", "208", \
+            "240", "272", "304", "336", "368", "400", "432", "464", "496") \
         "bfi r6, r10, #8, #8\n" \
         "bfi r7, r11, #8, #8\n" \
         "bfi r8, r12, #8, #8\n" \
@@ -171,7 +175,20 @@
         "cmp r2, r4\n" \
         "bne.w 1b\n" \
         "add sp, sp, #12\n" \
-        "pop {r4-r11, pc}\n")
+        "pop {r4-r11, pc}\n" \
+        "6:\n" \
+        "ldr r11, [r0, #4]\n" \
+        "ldr r10, [r0], #8\n" \
+        "ldr lr, [r1, #4]\n" \
+        "ldr r12, [r1]\n" CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
+        "ldr lr, [r1, #12]\n" \
+        "ldr r12, [r1, #8]\n" CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9") \
+        "vmov r10, r11, s12, s13\n" \
+        "add r1, r1, r11\n" \
+        "bx r10\n" \
+        "7:\n" \
+        "add r1, r1, #4096\n" \
+        "b.w 2b\n")
 #endif
 
 #endif

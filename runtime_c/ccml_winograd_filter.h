@@ -21,16 +21,15 @@
 #define CCML_WINOGRAD_FILTER_ROW(h0, h1, h2, free) \
     "sadd16 " free ", " h0 ", " h2 "\n" \
     "sadd16 " h0 ", " h0 ", " h0 "\n" \
-    "str " h0 ", [r1]\n" \
-    "sadd16 " h0 ", " free ", " h1 "\n" \
     "str " h0 ", [r1, r0]\n" \
-    "ssub16 " h1 ", " free ", " h1 "\n" \
-    "str " h1 ", [r1, r0, lsl #1]\n" \
-    "add r1, r1, r0\n" \
+    "sadd16 " h0 ", " free ", " h1 "\n" \
+    "str " h0 ", [r1]\n" \
     "add r1, r1, r0, lsl #1\n" \
+    "ssub16 " h1 ", " free ", " h1 "\n" \
+    "str " h1 ", [r1]\n" \
     "sadd16 " h2 ", " h2 ", " h2 "\n" \
-    "str " h2 ", [r1]\n" \
-    "add r1, r1, r0\n"
+    "str " h2 ", [r1, r0]\n" \
+    "add r1, r1, r0, lsl #1\n"
 
 /* Two of four channels of the input, and on to the others by `move`. The first two columns of taps leave a register free
    each, the last does without: (g0 + g2) + g1 is twice g0 + g2 less the difference. */

@@ -52,8 +52,9 @@ class Fixed:
 
 def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
     """The form for accumulators within bounds; ``None`` where a channel has none. Layers with shifted accumulators
-    should agree on a shift, so that they share code in which it is constant, and have the same factors whatever the shift
-    of accumulators is; for others it is smaller, as few weights make large scales. Multipliers have 31 bits; for 15 there is :func:`halfword_form`."""
+    should agree on a shift, so that they share code in which it is constant, and have the same factors whatever the
+    shift of accumulators is; for others it is smaller, as few weights make large scales. Multipliers have 31 bits; for
+    15 there is :func:`halfword_form`."""
     if not np.all(rq.scale > 0):
         return None
     usual = USUAL_SHIFT - (PRE_SHIFT - pre_shift) if pre_shift else USUAL_SHIFT // 2
