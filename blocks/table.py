@@ -28,6 +28,7 @@ from . import (
     plain_depthwise,
     pointwise,
     pool,
+    rescaling,
     row_sums,
     winograd,
 )
@@ -37,6 +38,7 @@ _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_map, depthwise_windows, plain, plain_depthwise,
     pointwise, pool, helium, helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows,
     row_sums, winograd, halfword_gemm, interpolation, matrix_tiles, nibbles, normalization,
+    rescaling,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

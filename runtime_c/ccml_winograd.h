@@ -37,15 +37,12 @@
     "add " left ", r3, r4\n" \
     "sub " right ", r2, r5\n"
 
-/* A tile of a channel as bytes: y00, y01, y10, y11. The bias goes into the sum that is part of all four. `finish` makes
+/* A tile of a channel as bytes: y00, y01, y10, y11. The bias is in the sum that is part of all four. `finish` makes
    bytes of the accumulators by the factor in `f` and what is in `added`, behind it; it may change r2 to r5. */
 #define CCML_WINOGRAD_TILE( \
-    y00, y01, y10, y11, bias, f, added, finish, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3) \
+    y00, y01, y10, y11, f, added, finish, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3) \
     CCML_WINOGRAD_ROW_OF_SUMS(a0, a1, a2, a3) CCML_WINOGRAD_ADDED(y00, y01) \
-    CCML_WINOGRAD_ROW_OF_SUMS(b0, b1, b2, b3) \
-    "vmov " y10 ", " bias "\n" \
-    "add r2, r2, " y10 "\n" \
-    "add r3, r3, " y10 "\n" CCML_WINOGRAD_ADDED(y10, y11) \
+    CCML_WINOGRAD_ROW_OF_SUMS(b0, b1, b2, b3) CCML_WINOGRAD_ADDED(y10, y11) \
     "add " y00 ", " y00 ", " y10 "\n" \
     "add " y01 ", " y01 ", " y11 "\n" \
     CCML_WINOGRAD_ROW_OF_SUMS(c0, c1, c2, c3) CCML_WINOGRAD_ADDED("r3", "r2") \
@@ -62,7 +59,8 @@
    int32_t step, ...). `setup` finds its arguments from sp + 64 on, may change r4 to r7, and leaves what `finish` needs in
    s1, s3 and s4.
 
-   Sums of every second place go on from those of the one before. In s0 and s2 the factors, s5 and s6 the biases, s7 the
+   Sums of every second place go on from those of the one before, those of the first from the biases. In s0 and s2 the
+   factors, s7 the
    distance of pixels, s8 and s9 where results go, s10 4096 bytes less than where the words of the first place end, s11
    from there to where those of the next begin, s12 where to go behind the first step
    and s13 what x is moved by for that, s14 where sums go, s15 where those of the first place and channel end. On the
@@ -102,8 +100,14 @@
         setup \
         "1:\n" \
         "ldr r1, [sp]\n" \
-        "ldrd r2, r3, [r0], #8\n" \
-        "vmov s5, s6, r2, r3\n" \
+        "ldrd r2, r6, [r0], #8\n" \
+        "mov r3, r2\n" \
+        "mov r4, r2\n" \
+        "mov r5, r2\n" \
+        "mov r7, r6\n" \
+        "mov r8, r6\n" \
+        "mov r9, r6\n" \
+        "b.w 6f\n" \
         "4:\n" \
         "ldr r11, [r0, #4]\n" \
         "ldr r10, [r0], #8\n" \
@@ -143,11 +147,11 @@
         "vmov s2, r3\n" \
         "5:\n" \
         CCML_WINOGRAD_TILE( \
-            "r6", "r7", "r8", "r9", "s5", "s0", "s1", finish, "0", "32", "64", "96", "128", "160", "192", \
-            "224", "256", "288", "320", "352", "384", "416", "448", "480") \
+            "r6", "r7", "r8", "r9", "s0", "s1", finish, "128", "160", "192", "224", "0", "32", "64", "96", \
+            "256", "288", "320", "352", "384", "416", "448", "480") \
         CCML_WINOGRAD_TILE( \
-            "r10", "r11", "r12", "lr", "s6", "s2", "s3", finish, "16", "48", "80", "112", "144", "176", "208", \
-            "240", "272", "304", "336", "368", "400", "432", "464", "496") \
+            "r10", "r11", "r12", "lr", "s2", "s3", finish, "144", "176", "208", "240", "16", "48", "80", "112", \
+            "272", "304", "336", "368", "400", "432", "464", "496") \
         "bfi r6, r10, #8, #8\n" \
         "bfi r7, r11, #8, #8\n" \
         "bfi r8, r12, #8, #8\n" \

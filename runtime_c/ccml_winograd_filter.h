@@ -55,8 +55,8 @@
     "sadd16 r10, r10, r10\n" \
     "vmov r0, s1\n" \
     "vmov s4, r10\n" \
-    CCML_WINOGRAD_FILTER_ROW("r2", "r3", "r4", "r10") \
-    CCML_WINOGRAD_FILTER_ROW("r11", "r5", "r6", "r2") \
+    CCML_WINOGRAD_FILTER_ROW("r11", "r5", "r6", "r10") \
+    CCML_WINOGRAD_FILTER_ROW("r2", "r3", "r4", "r11") \
     CCML_WINOGRAD_FILTER_ROW("lr", "r12", "r7", "r2") \
     "vmov r10, s4\n" \
     CCML_WINOGRAD_FILTER_ROW("r8", "r9", "r10", "r2") \

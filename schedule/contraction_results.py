@@ -14,6 +14,7 @@ from .epilogue import pixels_epilogue
 from .kernel import KernelContext
 from .names import Names
 from .requantization import Requantization
+from .rescaled_runs import rescaling_behind
 from .tensors import TensorRef
 from .unroll import unroll_bytes
 
@@ -83,8 +84,11 @@ class Results:
         dtype = DType.I32 if sums else DType.I8
         return self.ctx.temporary("acc" if sums else "bytes", dtype, (pixels, self.channels), align=align)
 
-    def epilogue(self, values: Buffer, count: int, position: Position, again: Expr | None = None) -> Block:
-        """What of the body is left behind ``count`` pixels of ``values``, but for the first ``again``."""
+    def epilogue(
+        self, values: Buffer, count: int, position: Position, again: Expr | None = None, together: int = 1
+    ) -> Block:
+        """What of the body is left behind ``count`` pixels of ``values``, but for the first ``again``. As many as
+        ``together`` are neighbours in a row."""
         done = None if self.requantization is None else self.requantization.value
 
         def index(slot: Expr, c: Expr) -> tuple[Expr, ...]:
@@ -93,5 +97,10 @@ class Results:
         def value(slot: Expr, c: Expr) -> Expr:
             return values[slot, c]
 
+        rescaling = rescaling_behind(self.ctx, self.refs, done) if again is None else None
+        if rescaling is not None:
+            runs = rescaling.pixels(self.names.fresh, values, count, lambda slot, c: index(slot, as_expr(c)), together)
+            if runs is not None:
+                return runs
         block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)
         return unroll_bytes(block, self.names)

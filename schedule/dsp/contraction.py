@@ -252,7 +252,10 @@ class _DspTiling(Tiling[Contraction]):
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + begin)) for p in pointers)
             before += (self._invoke(block, (start(self.weights.buffer, at), x, *moved), channels),)
             at += self.stream.size(channels, self.groups)
-        return before if self.values is None else (*before, *self.work.epilogue(self.values, count, position, again))
+        if self.values is None:
+            return before
+        together = count if self.in_rows and self.work.step == 1 else 1
+        return (*before, *self.work.epilogue(self.values, count, position, again, together))
 
     def _stage(self, position: Position, count: int) -> tuple[Block, Pointer]:
         origin = as_expr(0)

@@ -144,7 +144,7 @@ class _Convolution:
         if kept < work.channels:
             body += self._at_run_time(kept, factors, multiply)
         if values is not None:
-            body += work.epilogue(values, count * size, position)
+            body += work.epilogue(values, count * size, position, together=COLUMNS)
         loops = ((part, parts // count if parts > 1 else parts), (pair, pairs if parts > 1 else pairs // count))
         for var, extent in (*loops, (image, images)):
             body = loop(var, extent, *body)

@@ -31,11 +31,12 @@ def windows(x: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def inputs(groups: int) -> tuple[np.ndarray, Case]:
-    """A patch [4, 10, c], and its four tiles as B^T d B says, words of halfwords, columns as they are stored."""
+    """A patch [4, 10, c], and its four tiles as B^T d B says, words of halfwords, places as they are stored."""
     matrix = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
     x = signed(4, 10, 4 * groups)
     tiles = np.stack([x[:, 2 * tile : 2 * tile + 4].astype(np.int64) for tile in range(4)])
-    moved = np.einsum("ia,tabc,jb->ijtc", matrix, tiles, matrix)[:, [1, 0, 2, 3]].reshape(16, 4, groups, 4)
+    moved = np.einsum("ia,tabc,jb->ijtc", matrix, tiles, matrix)
+    moved = moved[[1, 0, 2, 3]][:, [1, 0, 2, 3]].reshape(16, 4, groups, 4)
     lanes = np.stack([moved[..., [0, 2]], moved[..., [1, 3]]], axis=3)
     v = np.ascontiguousarray(lanes.transpose(2, 3, 0, 1, 4).astype(np.int16)).view(np.int32)
     return x, Case("winograd_input", (groups,), {"x": x.ravel()}, {"v": v.ravel()})
