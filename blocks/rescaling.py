@@ -1,4 +1,4 @@
-"""Block instruction of sums of two runs of bytes in one scale on cores with DSP, as residuals behind contractions are."""
+"""Block instruction of sums of two runs of bytes in one scale on cores with DSP: residuals behind contractions."""
 
 from __future__ import annotations
 
