@@ -63,9 +63,13 @@ class Samples:
 
     def chosen(self, kept: np.ndarray) -> Samples:
         """The samples for which ``kept`` is true."""
-        inputs = {name: array[kept] for name, array in self.inputs.items()}
-        expected = {name: array[kept] for name, array in self.expected.items()}
-        return Samples(inputs, expected, int(np.count_nonzero(kept)), self.batching, self.ignored)
+        return self.at(np.flatnonzero(kept))
+
+    def at(self, places: np.ndarray) -> Samples:
+        """The samples with these numbers, in this order."""
+        inputs = {name: array[places] for name, array in self.inputs.items()}
+        expected = {name: array[places] for name, array in self.expected.items()}
+        return Samples(inputs, expected, len(places), self.batching, self.ignored)
 
     def require_finite(self) -> None:
         """Raises ``BAD_INPUT`` that names the tensor and the sample where there is a NaN or an infinity."""

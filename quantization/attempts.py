@@ -10,13 +10,13 @@ import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
-from ..samples import Samples
 from ..verification.runner import work_of
 from .candidates import choices_of
 from .device import Meter, Price
-from .execute import GoodEnough, evaluate_samples
+from .execute import GoodEnough
 from .front import Chosen
 from .halfword_layers import float_bias, halfword_weights
+from .judged import Judged
 from .partition import key
 from .quantizer import Choices, Quantized, Quantizer
 from .tuning import TunedLayer
@@ -57,10 +57,10 @@ class Attempt:
 @dataclass(frozen=True)
 class Attempts:
     """``tuned`` are the layers with weights of 8 bits, ``least`` with 4 bits where there are these, both without any
-    candidate raised; ``samples`` are what is judged by."""
+    candidate raised; ``judged`` is what is judged by."""
 
     quantizer: Quantizer
-    samples: Samples
+    judged: Judged
     aim: Aim
     tuned: Mapping[str, TunedLayer]
     least: Mapping[str, TunedLayer]
@@ -77,53 +77,71 @@ class Attempts:
         if choices not in self._known:
             log.info("tuning again with %d raised", len(raised))
             result = (self.quantizer.quantize if self.aim.thorough else self.quantizer.quantize_roughly)(choices)
-            self._known[choices] = Attempt(raised, result, *self._judged(result.graph))
+            self._known[choices] = self._tuned(raised, result)
         return self._known[choices]
 
     def known(self, raised: Chosen, result: Quantized) -> Attempt:
         """An attempt whose model is there already."""
-        found = Attempt(raised, result, *self._judged(result.graph))
+        found = self._tuned(raised, result)
         return self._known.setdefault(choices_of(raised), found)
 
     def coarser(self, best: Attempt, part: float) -> Attempt:
         """``best``, tuned with 16 bits whose steps are so much coarser."""
         choices = replace(choices_of(best.raised), coarser=part)
         result = self.quantizer.quantize(choices)
-        return Attempt(best.raised, result, *self._judged(result.graph), part)
+        return self._tuned(best.raised, result, part)
+
+    def _tuned(self, raised: Chosen, result: Quantized, coarser: float = 1.0) -> Attempt:
+        choices = replace(choices_of(raised), coarser=coarser)
+
+        def written(quantizer: Quantizer) -> Graph:
+            return result.graph if quantizer is self.quantizer else quantizer.rewritten(result.tuned, choices)
+
+        return Attempt(raised, result, *self._verdict(written), coarser)
 
     def untuned(
         self, raised: Chosen, tuned: Mapping[str, TunedLayer] | None = None, coarser: float = 1.0
     ) -> Attempt:
         """With layers as they were ``tuned`` for other choices: for ``raised`` and more, or else for none."""
         graph = self.graph(raised, tuned, coarser)
-        return Attempt(raised, Quantized(graph, self.tuned if tuned is None else tuned), *self._judged(graph))
 
-    def _judged(self, graph: Graph) -> tuple[float, bool]:
-        outputs = evaluate_samples(graph, self.samples)
+        def written(quantizer: Quantizer) -> Graph:
+            return graph if quantizer is self.quantizer else self._written(quantizer, raised, tuned, coarser)
+
+        layers = self.tuned if tuned is None else tuned
+        return Attempt(raised, Quantized(graph, layers), *self._verdict(written), coarser)
+
+    def _verdict(self, written: Callable[[Quantizer], Graph]) -> tuple[float, bool]:
+        outputs = self.judged.outputs(self.quantizer, written)
         return self.aim.score(outputs), self.aim.good_enough is None or self.aim.good_enough(outputs)
 
     def graph(self, raised: Chosen, tuned: Mapping[str, TunedLayer] | None = None, coarser: float = 1.0) -> Graph:
         """That of :meth:`untuned`."""
+        return self._written(self.quantizer, raised, tuned, coarser)
+
+    def _written(
+        self, quantizer: Quantizer, raised: Chosen, tuned: Mapping[str, TunedLayer] | None, coarser: float
+    ) -> Graph:
         choices = replace(choices_of(raised), coarser=coarser)
-        parts = self.quantizer.partition(choices)
-        encodings = self.quantizer.encodings(parts, choices)
+        parts = quantizer.partition(choices)
+        encodings = quantizer.encodings(parts, choices)
         chosen = dict(self.tuned if tuned is None else tuned)
-        for name in self.quantizer.nibbles:
+        for name in quantizer.nibbles:
             if name not in choices.bytes | choices.halfwords:
                 chosen[name] = self.least[name]
             elif tuned is None:
                 chosen[name] = self.tuned[name]
-        graph, per_channel = self.quantizer.graph, self.quantizer.options.per_channel
+        graph, per_channel = quantizer.graph, quantizer.options.per_channel
         for node in graph.nodes:
             name = key(node)
-            if parts.is_integer(node) and name in self.quantizer.halfword_layers(choices):
+            if parts.is_integer(node) and name in quantizer.halfword_layers(choices):
                 part = coarser if name in choices.halfwords else 1.0
                 weights = halfword_weights(graph, node, encodings[node.operands[0].name], per_channel, part)
                 chosen[name] = TunedLayer({1: weights}, float_bias(graph, node))
             elif name in self.tuned and _is_of_halfwords(chosen.get(name)):
                 chosen[name] = self.tuned[name]
         missing = {name: layer for name, layer in self.tuned.items() if name not in chosen}
-        return self.quantizer.write(parts, encodings, {**chosen, **missing})
+        return quantizer.write(parts, encodings, {**chosen, **missing})
 
     # ------------------------------------------------------------ prices
 

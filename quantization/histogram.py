@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -156,6 +156,11 @@ class TensorStats:
             self.smooth_high += (1.0 - self.momentum) * (high - self.smooth_high)
         for number, fold in enumerate(self.folds):
             fold.add(rows[numbers % FOLDS == number])
+
+    def without(self, fold: int) -> TensorStats:
+        """Of the samples of all folds but one; where no other has any, of that one."""
+        others = [each for number, each in enumerate(self.folds) if number != fold]
+        return replace(self, folds=others) if any(each.total for each in others) else self
 
     def merged(self, other: TensorStats) -> TensorStats:
         """The statistics of tensors that are to share an encoding."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..report.accuracy import Cost
-from ..samples import Samples
 from .attempts import Aim, Attempt, Attempts
 from .candidates import Raise, choices_of, layers, wide_tensors
 from .device import Price
+from .judged import Judged
 from .nibbles import narrowed
 from .prices import Costing, Shares, cost_of
 from .quantizer import Quantized, Quantizer
@@ -52,15 +52,15 @@ class MixedPrecision:
 
 
 def raise_precision(
-    quantizer: Quantizer, plain: Quantized, samples: Samples, aim: Aim
+    quantizer: Quantizer, plain: Quantized, judged: Judged, aim: Aim
 ) -> tuple[Quantizer, Quantized, MixedPrecision]:
-    """``plain`` is the model of ``quantizer`` without any raise; ``samples`` (of the float model) are what it is judged
-    by. Weights get 4 bits where 8 do not fit; the quantizer that is returned has these.
+    """``plain`` is the model of ``quantizer`` without any raise; ``judged`` is what it is judged by. Weights
+    get 4 bits where 8 do not fit; the quantizer that is returned has these.
 
     Raises ``BUDGET`` where nothing fits, or what is demanded does not, with the nearest that there is.
     """
     price = None if aim.meter is None else aim.meter(plain.graph)
-    start = Attempts(quantizer, samples, aim, plain.tuned, plain.tuned)
+    start = Attempts(quantizer, judged, aim, plain.tuned, plain.tuned)
     first = start.known((), plain)
     if aim.good_enough is not None and first.is_good and (price is None or price.fits):
         cost = cost_of(quantizer, choices_of(()), price)
@@ -121,7 +121,7 @@ def _found(start: Attempts, plain: Quantized, price: Price | None) -> tuple[Atte
 
 
 def _search(attempts: Attempts, base: Price | None) -> Search:
-    quantizer, samples = attempts.quantizer, attempts.samples
+    quantizer, samples = attempts.quantizer, attempts.judged.samples
     nibbles = {name: attempts.least[name] for name in quantizer.nibbles}
     found = [*wide_tensors(quantizer, samples), *layers(quantizer, nibbles, attempts.tuned, samples)]
     cost = cost_of(quantizer, choices_of(()))
@@ -134,10 +134,10 @@ def _of_nibbles(start: Attempts, plain: Quantized) -> list[tuple[Attempts, Attem
     """With weights of 4 bits and more and more of 8 among them, each with and without the tensors that are wide by
     default; none where no layer can have 4."""
     log.info("weights of 8 bits do not fit: trying 4")
-    default = default_of(start.quantizer, wide_tensors(start.quantizer, start.samples))
+    default = default_of(start.quantizer, wide_tensors(start.quantizer, start.judged.samples))
     found: list[tuple[Attempts, Attempt]] = []
-    for quantizer, least in narrowed(start.quantizer, start.samples):
-        attempts = Attempts(quantizer, start.samples, start.aim, plain.tuned, least.tuned)
+    for quantizer, least in narrowed(start.quantizer, start.judged.samples):
+        attempts = Attempts(quantizer, start.judged, start.aim, plain.tuned, least.tuned)
         found += [(attempts, attempts.known((), least)), (attempts, attempts.attempt(default))]
     return found
 

@@ -26,6 +26,7 @@ from .attempts import Aim
 from .device import Meter
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
+from .judged import Judged
 from .mixed import MixedPrecision, raise_precision
 from .nibbles import with_nibbles
 from .observe import spread
@@ -38,7 +39,12 @@ log = logging.getLogger(__name__)
 
 FLOOR = 21.0
 """The SQNR in dB, on some samples of the calibration, that a model has at least where no other is demanded."""
-FLOOR_SAMPLES, MOST_FLOOR_SAMPLES = 4, 32
+FLOOR_SAMPLES, MOST_FLOOR_SAMPLES = 8, 32
+_AIMED = FLOOR + 3.0
+"""What models that miss it are given precision for: the samples that tell how much it takes are few."""
+FLOOR_HEADROOM = 16.0
+"""How far 16 bits reach beyond what was observed in models that need them: what loses much in bytes often has values
+far beyond the usual ones, and 12 bits are little beside the noise of its weights."""
 _FLOOR_WORK = 1 << 29
 """Of one evaluation on these samples, as ``work_of`` counts it, if more than the least are looked at."""
 COMPARED_SAMPLES = 64
@@ -124,7 +130,7 @@ def quantize_graph(
     if options.weight_bits == 4:
         quantizer, result = with_nibbles(quantizer, result, judged, demand)
     aim = Aim(demand, partial(_least_sqnr, wanted=wanted), meter, _goal(options), _asked(options))
-    quantizer, result, mixed = raise_precision(quantizer, result, judged, aim)
+    quantizer, result, mixed = raise_precision(quantizer, result, Judged(judged), aim)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 
@@ -192,16 +198,18 @@ def _least_sqnr(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray
 
 
 def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
-    """A model of bytes that would be of little use gets more precision unasked, on some of the calibration samples."""
+    """A model of bytes that would be of little use gets more precision unasked: by calibration samples, each
+    with ranges that others made."""
     few = _FLOOR_WORK // max(1, work_of(quantizer.graph))
-    judged = _some(quantizer.samples, max(FLOOR_SAMPLES, min(MOST_FLOOR_SAMPLES, few)))
-    wanted = evaluate_samples(quantizer.graph, judged)
-    demand = _demand(wanted, replace(quantizer.options, min_sqnr=FLOOR), None)
-    if quantizer.options.activations != "int8" or demand(evaluate_samples(plain.graph, judged)):
+    judged = Judged.of_calibration(quantizer.samples, max(FLOOR_SAMPLES, min(MOST_FLOOR_SAMPLES, few)))
+    wanted = evaluate_samples(quantizer.graph, judged.samples)
+    outputs = judged.outputs(quantizer, lambda fold: fold.rewritten(plain.tuned))
+    if quantizer.options.activations != "int8" or _least_sqnr(outputs, wanted) >= FLOOR:
         return QuantizedModel(quantizer.graph, plain.graph)
     log.warning("int8 alone gives less than %g dB; more precision for the layers that lose most", FLOOR)
-    aim = Aim(demand, partial(_least_sqnr, wanted=wanted), goal=FLOOR, thorough=False)
-    quantizer, result, mixed = raise_precision(quantizer, plain, judged, aim)
+    score = partial(judged.least_sqnr, wanted=wanted)
+    aim = Aim(lambda outputs: score(outputs) >= _AIMED, score, goal=_AIMED, thorough=False)
+    quantizer, result, mixed = raise_precision(replace(quantizer, headroom=FLOOR_HEADROOM), plain, judged, aim)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 

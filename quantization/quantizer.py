@@ -51,9 +51,12 @@ class Choices:
 
 _NONE = Choices()
 
+_Ranged = tuple[tuple[str, ...], Method, int, int | None]
+"""What has a range: the values observed, the method, the number of integers, and the fold left out."""
+
 HEADROOM = 4.0
-"""By how much 16 bits reach beyond what was observed, where no range is asked for: a bit of 16 is little beside the
-noise of bytes, while a value that saturates is wrong in all that follows."""
+"""Of 16 bits, where no range is asked for: a bit of 16 is little beside the noise of bytes, while a value that
+saturates is wrong in all that follows."""
 
 _CLEAR = 4.0
 """Decibels of difference between widths of tensors that need no comparison of tuned models."""
@@ -105,8 +108,12 @@ class Quantizer:
     """The same with 16 bits for tensors that make much noise and cost little, where there are such."""
     narrower: Quantizer | None = None
     """The same without these 16 bits, where it is clear that the model is better with them."""
-    _spans: dict[tuple[tuple[str, ...], Method, int], Range] = field(default_factory=dict, compare=False, repr=False)
-    """Ranges that were found before, by the values observed, the method and the number of integers."""
+    headroom: float = HEADROOM
+    """By how much 16 bits reach beyond what was observed."""
+    left_out: int | None = None
+    """The fold of samples that ranges are not made from."""
+    _spans: dict[_Ranged, Range] = field(default_factory=dict, compare=False, repr=False)
+    """Ranges that were found before."""
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
@@ -182,6 +189,10 @@ class Quantizer:
             return replace(wider, narrower=self) if gain > 0 else self
         return replace(self, wider=wider)
 
+    def without(self, fold: int) -> Quantizer:
+        """With ranges that the samples of one fold (of ``TensorStats``) have no part in."""
+        return replace(self, left_out=fold)
+
     @property
     def of_bytes(self) -> Quantizer:
         """With 16 bits as the alternative, however clear it is that they win: for budgets that they may not fit."""
@@ -212,7 +223,7 @@ class Quantizer:
         limits = np.iinfo(dtype.numpy)
         method = self._method(parts, head, dtype, choices)
         levels = int(limits.max) - int(limits.min) + 1
-        known = parts.sources[head], method, levels
+        known = parts.sources[head], method, levels, self.left_out
         if known not in self._spans:
             self._spans[known] = method.range_of(self._merged_stats(parts, head), levels)
         low, high = self._spans[known]
@@ -238,17 +249,22 @@ class Quantizer:
         options = self._own_options(parts, head)
         asked = options.range_method or self.options.range_method
         if asked is RangeMethod.AUTO and dtype is DType.I16:
-            return Method(RangeMethod.MSE, part=_room(dtype))
+            return Method(RangeMethod.MSE, part=self._room(dtype))
         if options.range_method is not None or self.method is None:
             return Method(asked, options.percentile or self.options.percentile)
         return self.method
 
     def _merged_stats(self, parts: Partition, head: str) -> TensorStats:
-        return reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
+        stats = reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
+        return stats if self.left_out is None else stats.without(self.left_out)
+
+    def _room(self, dtype: DType) -> float:
+        """How far an own range reaches, as a part of what was found."""
+        return self.headroom if dtype is DType.I16 else 1.0
 
     def _encode_trial(self, dtype: DType, symmetric: bool, span: Range) -> Encoding:
         """Of a range that a method for bytes gives, whatever the type."""
-        part = _room(dtype)
+        part = self._room(dtype)
         return self._encode(dtype, symmetric, (part * span[0], part * span[1]))
 
     @staticmethod
@@ -297,6 +313,11 @@ class Quantizer:
         }  # fmt: skip
         return choices.halfwords | asked
 
+    def rewritten(self, tuned: Mapping[str, TunedLayer], choices: Choices = _NONE) -> Graph:
+        """The quantized graph with layers that are tuned already."""
+        parts = self.partition(choices)
+        return self.write(parts, self.encodings(parts, choices), tuned)
+
     def write(
         self, parts: Partition, encodings: Mapping[str, Encoding], tuned: Mapping[str, TunedLayer]
     ) -> Graph:
@@ -317,11 +338,6 @@ class Quantizer:
             return {}
         arrays = {place: self.graph.constant(node.inputs[place]) for place in (1, 2)}
         return {place: halfword_weights(array) for place, array in arrays.items() if array is not None}
-
-
-def _room(dtype: DType) -> float:
-    """How far an own range reaches, as a part of what was found."""
-    return HEADROOM if dtype is DType.I16 else 1.0
 
 
 def can_have_halfwords(graph: Graph, node: Node) -> bool:

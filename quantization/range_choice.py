@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
@@ -160,7 +160,7 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
 
 def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded]:
     """The best method for all groups, and what it gives for each fold."""
-    folds = {name: [_without(group.stats, fold) for fold in range(FOLDS)] for name, group in groups.items()}
+    folds = {name: [group.stats.without(fold) for fold in range(FOLDS)] for name, group in groups.items()}
     trusts = [*dict.fromkeys(method.trust for method in COMMON)]
     ranges = {name: [dict(zip(trusts, mse_ranges(part, trusts, _LEVELS))) for part in parts]
               for name, parts in folds.items()}  # fmt: skip
@@ -175,8 +175,3 @@ def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded
         if own < limit:
             best, found, noise = method, encodings, own
     return best, found
-
-
-def _without(stats: TensorStats, fold: int) -> TensorStats:
-    others = [each for number, each in enumerate(stats.folds) if number != fold]
-    return replace(stats, folds=others) if any(each.total for each in others) else stats

@@ -1,0 +1,54 @@
+"""Samples that models are judged by, and what models make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ir.graph import Graph
+from ..samples import Samples
+from .execute import evaluate_samples
+from .histogram import FOLDS
+from .observe import spread
+from .quantizer import Quantizer
+
+
+@dataclass(frozen=True)
+class Judged:
+    """``samples``, in the order of results. Where they are of the calibration, ``folds`` has them by the folds of its
+    samples: then each fold is judged by ranges that are made from the others, as those of later samples will be."""
+
+    samples: Samples
+    folds: Sequence[tuple[int, Samples]] = ()
+
+    @staticmethod
+    def of_calibration(samples: Samples, most: int) -> Judged:
+        """``most`` at most of the samples that calibrate, evenly apart."""
+        places = np.asarray(spread(samples.count, most))
+        folds = [places[places % FOLDS == fold] for fold in range(FOLDS)]
+        parts = [(fold, samples.at(own)) for fold, own in enumerate(folds) if len(own)]
+        return Judged(samples.at(np.concatenate(folds)), parts)
+
+    def outputs(self, quantizer: Quantizer, written: Callable[[Quantizer], Graph]) -> dict[str, np.ndarray]:
+        """The outputs, ``[samples, ...]`` by name, of the models that are ``written`` with the ranges of quantizers."""
+        if not self.folds:
+            return evaluate_samples(written(quantizer), self.samples)
+        found = [evaluate_samples(written(quantizer.without(fold)), part) for fold, part in self.folds]
+        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+    def least_sqnr(self, outputs: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
+        """The SQNR in dB of the worst output, were the noise of all samples that of the fold that has most of it: where
+        few samples make the noise, as many more may come."""
+        counts = [len(next(iter(part.inputs.values()))) for _, part in self.folds] or [self.samples.count]
+        return min(_sqnr_of_worst(outputs[name], array, counts) for name, array in wanted.items())
+
+
+def _sqnr_of_worst(found: np.ndarray, wanted: np.ndarray, counts: Sequence[int]) -> float:
+    """``counts`` are the samples of each fold, in order."""
+    ends = np.cumsum(counts)[:-1]
+    apart = np.split(np.square(found.astype(np.float64) - wanted), ends)
+    noise = max(float(part.sum()) / len(part) for part in apart)
+    signal = float(np.square(wanted, dtype=np.float64).sum()) / sum(counts)
+    return float("inf") if noise == 0 else 10 * float(np.log10(max(signal / noise, 1e-30)))
