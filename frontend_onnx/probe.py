@@ -89,10 +89,13 @@ class Probe:
         elements, or of one in doubt."""
         left = [name]
         while left:
+            if left[-1] in self._doubtful:
+                left.pop()
+                continue
             op, operands = self._made_by(left[-1])
             own = [value for value in operands if value is not None]
             before = [value.name for value in own if value.name not in self._doubtful]
-            if before and left[-1] not in self._doubtful:
+            if before:
                 left += before
                 continue
             differ = [value for value in own if not self._is_in_both(value.name, constants)]
