@@ -84,7 +84,9 @@ class BlockInstruction:
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
     values of the scalars, for the tests. Without ``cycles`` compilers make the code. The schedule does
     not count what is not ``weighed`` when it chooses: it saves memory, which is not compared with cycles. What
-    the parameters of one ``in_parts`` are touched at may lie apart: what lies between is not touched. Where several
+    the parameters of one ``in_parts`` are touched at may lie apart: what lies between is not touched. One ``in_steps``
+    takes so many elements of all parameters, from the first on: all of a step are read before one of it is written,
+    and these before the next step, so that a result may take an operand's place. Where several
     rows of a result are made at once (``rows_together``), a layer of it does not go row by row. A ``roomy`` one takes
     more working memory than another that layers have in its place where they go row by row.
     """
@@ -97,6 +99,7 @@ class BlockInstruction:
     cycles: Cycles = Cycles()
     weighed: bool = True
     in_parts: bool = False
+    in_steps: int = 0
     rows_together: bool = False
     roomy: bool = False
 

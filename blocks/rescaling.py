@@ -30,6 +30,6 @@ def _rescale(count: Number, m1: Number, m2: Number, bias: Number) -> Kernel:
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "rescale_run", ("count", "m1", "m2", "bias"), _rescale, DSP, ((24, 300_000, -500_001, 7_000_000),),
-        cycles=Cycles(dsp=lambda count, *_: 40 + 7.2 * count),
+        cycles=Cycles(dsp=lambda count, *_: 40 + 7.2 * count), in_steps=TOGETHER,
     ),
 )

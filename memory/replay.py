@@ -114,10 +114,24 @@ def _first_wrong(
     return f"{first[earliest]} is read as a part of {touches[accesses.touch[earliest]][0]}"
 
 
+_Parts = tuple[tuple[tuple[int, int], ...], ...]
+"""For each pointer of an Invoke elements: the first of some neighbours, and how many these are."""
+
+
 @lru_cache(maxsize=256)
-def _parts(block: str, scalars: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """For each pointer of an Invoke the elements that it touches: the first of some neighbours, and how many these are.
-    Of blocks that do so in parts they follow from their meanings."""
+def _rounds(block: str, scalars: tuple[int, ...]) -> tuple[tuple[bool, _Parts], ...]:
+    """What an Invoke reads (or else writes), one round after the other."""
+    step = BLOCKS[block].in_steps
+    if not step:
+        return tuple((reads, _parts(block, scalars)) for reads in (False, True))
+    params = block_kernel(block, scalars).params
+    starts = range(0, params[0].shape[0], step)
+    return tuple((reads, (((at, step),),) * len(params)) for at in starts for reads in (True, False))
+
+
+@lru_cache(maxsize=256)
+def _parts(block: str, scalars: tuple[int, ...]) -> _Parts:
+    """The elements that an Invoke touches. Of blocks that do so in parts they follow from their meanings."""
     meaning = block_kernel(block, scalars)
     if not BLOCKS[block].in_parts:
         return tuple(((0, prod(param.shape)),) for param in meaning.params)
@@ -169,7 +183,7 @@ def _length(block: Block, names: Collection[str], bounds: Bounds, points: _Point
         elif isinstance(stmt, Fetch):
             total += stmt.target.buffer.name in names
         elif isinstance(stmt, Invoke):
-            total += sum(len(parts) for parts in _parts(stmt.block, stmt.numbers))
+            total += sum(len(parts) for reads, every in _rounds(stmt.block, stmt.numbers) if reads for parts in every)
         elif isinstance(stmt, If):
             total += sum(share * _length(side, names, bounds, points) for side, share in _sides(stmt, points))
         elif isinstance(stmt, For):
@@ -319,10 +333,10 @@ class _Walk:
         return any(buffer.name in self.places for buffer in written) or bool(_loads(stmt, self.places))
 
     def _invoke(self, stmt: Invoke, points: _Points) -> list[_Accesses]:
-        """All its writes may come before any of its reads."""
+        """All its writes may come before any of its reads, unless its block goes in steps."""
         parts: list[_Accesses] = []
-        params, touched = block_kernel(stmt.block, stmt.numbers).params, _parts(stmt.block, stmt.numbers)
-        for reads in (False, True):
+        params = block_kernel(stmt.block, stmt.numbers).params
+        for reads, touched in _rounds(stmt.block, stmt.numbers):
             for param, pointer, places in zip(params, stmt.pointers, touched, strict=True):
                 if reads == (param.access is Access.READ):
                     for first, count in places:

@@ -4,7 +4,7 @@ Time counts the steps of a kernel: a statement's loads come before its store, a 
 iterations, both sides of an If follow each other. Because only "is this read after a write of the same byte?" matters,
 reads are noted as late and writes as early as they may happen: what is not known exactly (a loop with too many
 iterations to follow, an index loaded from memory) stays on the safe side. Within an ``Invoke``, reads and writes have
-no order.
+no order, unless its block goes in steps.
 
 Loops run as the printers write them, one iteration after the other, whatever their kind.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import lru_cache
 from math import prod
 
@@ -63,10 +64,12 @@ class OuterLoop:
 @dataclass(frozen=True)
 class Trace:
     """The accesses of a kernel by parameter name. ``loops`` are the body's own loops with constant extents whose
-    iterations are followed one by one."""
+    iterations are followed one by one. ``spans`` are the memory between the first and the last access of each
+    ``Invoke``, whose block takes it to be in one piece."""
 
     reads: TouchesByName
     writes: TouchesByName
+    spans: TouchesByName
     loops: tuple[OuterLoop, ...]
 
 
@@ -75,16 +78,23 @@ def trace_kernel(kernel: Kernel) -> Trace:
     """Every access of the parameters of ``kernel``; one that outer loops repeat only once, but for the outermost."""
     tracer = _Tracer(kernel.body)
     tracer.block(kernel.body, Scope(tracer.depth), ())
-    return Trace(TouchesByName(tracer.events, True), TouchesByName(tracer.events, False), tuple(tracer.outer))
+    reads, writes, spans = (TouchesByName(tracer.events, kind) for kind in (_Kind.READ, _Kind.WRITE, _Kind.SPAN))
+    return Trace(reads, writes, spans, tuple(tracer.outer))
+
+
+class _Kind(Enum):
+    READ = auto()
+    WRITE = auto()
+    SPAN = auto()
 
 
 class TouchesByName(Mapping[str, Touches]):
     """The touches of each parameter, put in order where they are asked for: of weights nobody asks."""
 
-    def __init__(self, events: Sequence[_Event], reads: bool) -> None:
+    def __init__(self, events: Sequence[_Event], kind: _Kind) -> None:
         self.events: dict[str, list[_Event]] = {}
         for event in events:
-            if event.reads == reads:
+            if event.kind is kind:
                 self.events.setdefault(event.name, []).append(event)
         self.found: dict[str, Touches] = {}
 
@@ -111,8 +121,26 @@ def pointed(block: str, scalars: tuple[int, ...]) -> tuple[tuple[Access, int], .
     return tuple((param.access, prod(param.shape) * param.dtype.size) for param in params)
 
 
+_Parts = tuple[tuple[Access, tuple[tuple[int, int], ...]], ...]
+"""For each pointer of an Invoke how it is used, and the bytes: from where on, to before where."""
+
+
 @lru_cache(maxsize=1024)
-def _parts(block: str, scalars: tuple[int, ...]) -> tuple[tuple[Access, tuple[tuple[int, int], ...]], ...]:
+def _invoked(block: str, scalars: tuple[int, ...]) -> tuple[tuple[_Kind, _Parts], ...]:
+    """What an Invoke reads and writes, one after the other."""
+    step = BLOCKS[block].in_steps
+    if not step:
+        return tuple((kind, _parts(block, scalars)) for kind in (_Kind.WRITE, _Kind.READ))
+    params = block_kernel(block, scalars).params
+    return tuple(
+        (kind, tuple((p.access, ((at * p.dtype.size, (at + step) * p.dtype.size),)) for p in params))
+        for at in range(0, params[0].shape[0], step)
+        for kind in (_Kind.READ, _Kind.WRITE)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parts(block: str, scalars: tuple[int, ...]) -> _Parts:
     """For each pointer of an Invoke how it is used, and the bytes: from where on, to before where."""
     if not BLOCKS[block].in_parts:
         return tuple((access, ((0, nbytes),)) for access, nbytes in pointed(block, scalars))
@@ -157,7 +185,7 @@ class _Event:
     """One access in all iterations. ``time`` is that within the innermost loop around it, and grows with every loop
     that is left; which ``bytes`` are meant is found out where somebody asks."""
 
-    reads: bool
+    kind: _Kind
     name: str
     time: int
     depth: int
@@ -180,7 +208,7 @@ class _Event:
                 shape[loop.axis] = loop.extent
                 time = time + (np.arange(loop.extent, dtype=np.int64).reshape(shape) * loop.step + loop.start)
             else:
-                time = time + (loop.start + ((loop.extent - 1) * loop.step if self.reads else 0))
+                time = time + (loop.start + ((loop.extent - 1) * loop.step if self.kind is _Kind.READ else 0))
         return time
 
 
@@ -210,10 +238,10 @@ class _Tracer:
             elif isinstance(stmt, For):
                 self._for(stmt, scope, loops, runs)
             elif isinstance(stmt, Store):
-                self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, scope, runs, stmt.active)
+                self._touch(_Kind.WRITE, stmt.buffer, stmt.index, stmt.value.type.lanes, scope, runs, stmt.active)
                 self.now += 1
             elif isinstance(stmt, Fetch):
-                self._touch(False, stmt.target.buffer, stmt.target.index, stmt.elements, scope, runs)
+                self._touch(_Kind.WRITE, stmt.target.buffer, stmt.target.index, stmt.elements, scope, runs)
                 self.now += 1
             elif isinstance(stmt, Invoke):
                 self._invoke(stmt, scope, runs)
@@ -247,22 +275,25 @@ class _Tracer:
     def _loads(self, expr: Expr, scope: Scope, runs: np.ndarray) -> None:
         for part in walk_expr(expr):
             if isinstance(part, Load):
-                self._touch(True, part.buffer, part.index, part.lanes, scope, runs, part.active)
+                self._touch(_Kind.READ, part.buffer, part.index, part.lanes, scope, runs, part.active)
 
     def _invoke(self, stmt: Invoke, scope: Scope, runs: np.ndarray) -> None:
-        """Writes, and a step later reads: their order inside is not known."""
-        for reads in (False, True):
-            for (access, parts), pointer in zip(_parts(stmt.block, stmt.numbers), stmt.pointers, strict=True):
-                if access is Access.READ_WRITE or (access is Access.READ) == reads:
+        """Writes, and a step later reads, where their order inside is not known."""
+        for kind, touched in _invoked(stmt.block, stmt.numbers):
+            for (access, parts), pointer in zip(touched, stmt.pointers, strict=True):
+                if access is Access.READ_WRITE or (access is Access.READ) == (kind is _Kind.READ):
                     size = pointer.buffer.dtype.size
                     for begin, end in parts:
                         lanes = (end - begin) // size
-                        self._touch(reads, pointer.buffer, pointer.index, lanes, scope, runs, behind=begin // size)
+                        self._touch(kind, pointer.buffer, pointer.index, lanes, scope, runs, behind=begin // size)
             self.now += 1
+        for (_, nbytes), pointer in zip(pointed(stmt.block, stmt.numbers), stmt.pointers, strict=True):
+            lanes = nbytes // pointer.buffer.dtype.size
+            self._touch(_Kind.SPAN, pointer.buffer, pointer.index, lanes, scope, runs)
 
     def _touch(
         self,
-        reads: bool,
+        kind: _Kind,
         buffer: Buffer,
         index: tuple[Expr, ...],
         elements: int,
@@ -283,7 +314,7 @@ class _Tracer:
             end = np.minimum(last + (elements if lanes is None else np.minimum(lanes.high, elements)), total)
             return begin * size, end * size, runs
 
-        self.events.append(_Event(reads, buffer.name, self.now, self.depth, touched))
+        self.events.append(_Event(kind, buffer.name, self.now, self.depth, touched))
 
 
 def _elements(buffer: Buffer, index: tuple[Expr, ...], scope: Scope) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ import numpy as np
 from ...ir.loops import Access, Alloc, Kernel, Let
 from ...ir.steps import Call
 from ...memory.replay import MOST_ACCESSES, replay_length
-from ...memory.trace import OuterLoop, Touches, trace_kernel
+from ...memory.trace import OuterLoop, Touches, TouchesByName, trace_kernel
 
 MOST_ROWS = 1 << 13
 """Rows of a stage; products of steps and rows stay within 32 bits."""
@@ -29,7 +29,7 @@ _NOTHING = 1 << 60
 class Footprint:
     """The bytes of a tensor that each row touches: from ``begin`` to before ``end``; none where begin is greater.
 
-    ``pieces`` are all single accesses, begin and end.
+    ``pieces`` are all single accesses, begin and end: what must be in one piece.
     """
 
     begin: np.ndarray
@@ -37,12 +37,13 @@ class Footprint:
     pieces: tuple[np.ndarray, np.ndarray]
 
     @staticmethod
-    def of(touches: Touches, rows: np.ndarray, count: int) -> Footprint:
-        """From the accesses, and for each the number of its row."""
+    def of(touches: Touches, spans: Touches, rows: np.ndarray, count: int) -> Footprint:
+        """From the accesses, for each the number of its row, and the spans of block instructions."""
         begin, end = np.full(count, _NOTHING), np.zeros(count, np.int64)
         np.minimum.at(begin, rows, touches.begin)
         np.maximum.at(end, rows, touches.end)
-        return Footprint(begin, end, (touches.begin, touches.end))
+        pieces = np.concatenate((touches.begin, spans.begin)), np.concatenate((touches.end, spans.end))
+        return Footprint(begin, end, pieces)
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     trace = trace_kernel(kernel)
     reads = _by_tensor(trace.reads, kernel, call, scratch)
     writes = _by_tensor(trace.writes, kernel, call, scratch)
+    spans = _by_tensor(trace.spans, kernel, call, scratch)
     found = (*reads.values(), *writes.values())
     loop = _loop_over_rows(trace.loops, list(reads.values()), list(writes.values()))
     if loop is None:
@@ -80,7 +82,11 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
         return None
 
     def footprints(found: Mapping[str, Touches]) -> dict[str, Footprint]:
-        return {name: Footprint.of(t, np.maximum(loop.iterations(t), -1) + earlier, rows) for name, t in found.items()}
+        nothing = Touches.joined([])
+        return {
+            name: Footprint.of(t, spans.get(name, nothing), np.maximum(loop.iterations(t), -1) + earlier, rows)
+            for name, t in found.items()
+        }
 
     return Stage(kernel, call, loop.position, rows, earlier, footprints(reads), footprints(writes))
 
@@ -99,7 +105,7 @@ def _loop_over_rows(
 
 
 def _by_tensor(
-    found: Mapping[str, Touches], kernel: Kernel, call: Call, scratch: Sequence[str]
+    found: TouchesByName, kernel: Kernel, call: Call, scratch: Sequence[str]
 ) -> dict[str, Touches]:
     """The accesses of each tensor but ``scratch``, whatever parameters it stands behind."""
     parts: dict[str, list[Touches]] = {}

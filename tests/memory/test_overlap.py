@@ -212,6 +212,28 @@ def test_blocks_that_touch_parts_are_in_place() -> None:
     assert replay(kernel, {"x": (4, 1), "y": (0, 2)}, bytearray([0] * 4 + [1] * 64)) is not None
 
 
+def test_blocks_in_steps_are_in_place() -> None:
+    """Sums of runs of bytes take the place of one of their operands, and may not begin behind it."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(x: i8[6,16] const, v: i8[16] const, y: i8[6,16] out)
+              for p:6
+                invoke rescale_run(&x[p, 0], &v[0], &y[p, 0], 16, 524288, 524288, 0)
+        """)
+    )
+    assert least_distance(kernel, Call("k", ("x", "v", "y")), "x", "y") == 0
+    for x, y, sound in ((0, 0, True), (1, 0, True), (8, 0, True), (0, 1, False), (0, 8, False)):
+        owner = bytearray([0] * x + [1] * 96 + [0] * 8)
+        assert (replay(kernel, {"x": (x, 1), "y": (y, 2)}, owner) is None) == sound
+        memory = np.arange(120, dtype=np.int8)
+        arrays = {"x": memory[x : x + 96].reshape(6, 16), "v": np.arange(16, dtype=np.int8)}
+        apart = {**{name: array.copy() for name, array in arrays.items()}, "y": np.zeros((6, 16), np.int8)}
+        arrays["y"] = memory[y : y + 96].reshape(6, 16)
+        for each in (arrays, apart):
+            run_kernel(kernel, each, instructions=INSTRUCTIONS, blocks=blocks.BLOCKS)
+        assert np.array_equal(arrays["y"], apart["y"]) == sound
+
+
 def test_what_is_read_at_unknown_places_stays_whole() -> None:
     kernel = KERNELS["looked_up"]
     assert least_distance(kernel, call_of(kernel), "x", "y") == 23
