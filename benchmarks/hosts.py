@@ -2,6 +2,7 @@
 
     python benchmarks/hosts.py --prepare ENVIRONMENTS                 # a virtual environment for each library, once
     python benchmarks/networks.py NETWORKS                            # networks to time
+    python benchmarks/quantized_networks.py NETWORKS NETWORKS/*.onnx  # the same in 8 bits
     python benchmarks/hosts.py --environments ENVIRONMENTS NETWORKS/*.onnx --page docs/benchmarks.md
 
 Each system runs in a process of its own with the same seeded inputs; outputs are compared with ONNX Runtime's. Then
@@ -304,8 +305,9 @@ Least time of a run, and the median of all turns in parentheses; the ratio is th
 of the others: below 1, ccml is faster. The roof is what one core does at most in float32, measured
 ({peak:.0f} GFLOP/s); Winograd's algorithm may exceed it. The networks are those of `benchmarks/networks.py` and
 `benchmarks/resnet50.py`, with seeded weights, and models of the test suite; int8 models are QDQ models of the test
-suite, what `ccml quantize` wrote, or TensorFlow Lite's own (`.tflite`, which LiteRT alone reads beside ccml). A dash:
-the library does not convert or run the model, or gives something else.
+suite, what ONNX Runtime's quantizer wrote (`_u8`, `benchmarks/quantized_networks.py`), what `ccml quantize` wrote, or
+TensorFlow Lite's own (`.tflite`, which LiteRT alone reads beside ccml). A dash: the library does not convert or run the
+model, or gives something else.
 """
 
 
