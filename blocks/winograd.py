@@ -15,7 +15,8 @@ channel of the input instead of 36. In integers it is exact::
 16 places of a tile, rows and columns in the order 1, 0, 2, 3, of which each has a word for every tile.
 
 *Products* of the second and the last place of a row go on from the sums of the place before: of these, m1 and m0 + m1,
-m2 and m2 + m3, the output transform is made by half of the additions.
+m2 and m2 + m3, the output transform is made by half of the additions. Those of the first place begin with the bias,
+which is thus part of all four results.
 
 *Weights* are a :class:`Stream` whose steps are the words of channels for each of the 16 places; biases are multiples of
 four, and factors multipliers or float32 scales divided by four, which is exact.
@@ -30,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..ir.build import store
+from ..ir.build import lt, select, store
 from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
@@ -175,15 +176,14 @@ def _products(
 
         return tile_block((STREAM.tile, TILES), (words,), start, group, keep, stem)
 
-    both = products(pair * 2, lambda c, p: I32(0), "")
+    both = products(pair * 2, lambda c, p: select(lt(pair, 1), w[at + c], I32(0)), "")
     both += products(pair * 2 + 1, lambda c, p: m[(pair * (2 * STREAM.tile) + c) * TILES + p], "_next")
     results: Block = ()
     for c in range(STREAM.tile):
         results += _outputs(m, tile, c)
         for row in range(OUTPUTS):
             for column in range(OUTPUTS):
-                acc = Var(f"y{c}{row}{column}", I32) + w[at + c]
-                byte = rounding(acc, w[STREAM.factor(at, steps, c)])
+                byte = rounding(Var(f"y{c}{row}{column}", I32), w[STREAM.factor(at, steps, c)])
                 index = (tile * OUTPUTS + column) * step + (t * STREAM.tile + c)
                 results += (store(y[row][index], byte),)
     body = (*loop(pair, PLACES // 2, *both), *loop(tile, TILES, *results))
