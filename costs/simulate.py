@@ -36,7 +36,7 @@ def simulate(
     for number, value in registers.items():
         state[number] = value
     fuel = state[FUEL : FUEL + 2].view(np.int64)
-    fuel[0] = FUEL_OF_A_RUN if jumps is None else jumps
+    fuel[0] = jumps
     counts = np.zeros((translation.rows, translation.width), np.int64)
     engine = _compiled(translation.text)
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.get_function_address("run"))(

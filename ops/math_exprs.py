@@ -123,13 +123,18 @@ def _power_of_two(shifted: Expr, offset: int = 0) -> Expr:
 
 def _reduce(x: Expr, bind: Bind, tail: Expr | None = None) -> _Reduced:
     """Splits ``x + tail`` into n * ln(2) + r with |r| <= ln(2)/2, and expands e^r - 1 = r + r^2 * P(r)."""
-    tables, magic = _TABLES[x.type.dtype], float_format(x).round_magic
-    shifted = bind("shifted", multiply_add(x, const(1.0 / math.log(2.0), x.type), magic))
-    n = bind("n", shifted - magic)
-    r = multiply_add(n, const(-tables.ln2_high, x.type), x)
-    r = multiply_add(n, const(-tables.ln2_low, x.type), r)
+    r, shifted = _split(x, 1, bind)
     r = bind("r", r if tail is None else r + tail)
-    return _Reduced(multiply_add(r * r, poly(r, tables.exp), r), shifted)
+    return _Reduced(multiply_add(r * r, poly(r, _TABLES[x.type.dtype].exp), r), shifted)
+
+
+def _split(x: Expr, sign: int, bind: Bind) -> tuple[Expr, Expr]:
+    """The r of ``x = sign * n * ln(2) + r`` with |r| <= ln(2)/2, and n in the low bits of a mantissa."""
+    tables, magic = _TABLES[x.type.dtype], float_format(x).round_magic
+    shifted = bind("shifted", multiply_add(x, const(sign / math.log(2.0), x.type), magic))
+    n = bind("n", shifted - magic)
+    r = multiply_add(n, const(-sign * tables.ln2_high, x.type), x)
+    return multiply_add(n, const(-sign * tables.ln2_low, x.type), r), shifted
 
 
 @half_through_single
@@ -150,13 +155,11 @@ def exp_of_sum(x: Expr, tail: Expr | None, bind: Bind) -> Expr:
 @half_through_single
 def sigmoid(x: Expr, bind: Bind) -> Expr:
     """1 / (1 + e^-x), with -x = n * ln(2) - r. f32: 2.4 ULP, f64: 2.4 ULP."""
-    tables, magic = _TABLES[x.type.dtype], float_format(x).round_magic
+    tables = _TABLES[x.type.dtype]
     low, high = tables.exp_range
     x = bind("x", minimum(-low, maximum(-high, x)))
-    shifted = bind("shifted", multiply_add(x, const(-1.0 / math.log(2.0), x.type), magic))
-    n = bind("n", shifted - magic)
-    r = multiply_add(n, const(tables.ln2_high, x.type), x)
-    r = bind("r", multiply_add(n, const(tables.ln2_low, x.type), r))
+    r, shifted = _split(x, -1, bind)
+    r = bind("r", r)
     alternating = tuple(-c if power % 2 == 0 else c for power, c in enumerate(tables.exp))
     lost = multiply_add(r * r, poly(r, alternating), r)  # 1 - e^-r
     return 1.0 / multiply_add(1.0 - lost, _power_of_two(shifted), 1.0)
