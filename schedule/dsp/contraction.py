@@ -239,11 +239,11 @@ class _DspTiling(Tiling[Contraction]):
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         block, x = self._stage(position, count)
         for each in (self, *self.together):
-            block += each.multiply(x, position, count, again)
+            block += each.multiply(x, position, count, again, self.in_rows)
         return block
 
-    def multiply(self, x: Pointer, position: Position, count: int, again: Expr | None) -> Block:
-        """The results of ``count`` pixels that are staged at ``x``."""
+    def multiply(self, x: Pointer, position: Position, count: int, again: Expr | None, in_rows: bool) -> Block:
+        """The results of ``count`` pixels that are staged at ``x``; ``in_rows``: they are neighbours in a row."""
         before: Block = ()
         pointers = self.work.outputs(position, count) if self.values is None else rows_of(self.values, count)
         block = self.row.block if count == self.pixels else self.row.remainder_block
@@ -254,7 +254,7 @@ class _DspTiling(Tiling[Contraction]):
             at += self.stream.size(channels, self.groups)
         if self.values is None:
             return before
-        together = count if self.in_rows and self.work.step == 1 else 1
+        together = count if in_rows and self.work.step == 1 else 1
         return (*before, *self.work.epilogue(self.values, count, position, again, together))
 
     def _stage(self, position: Position, count: int) -> tuple[Block, Pointer]:

@@ -236,6 +236,10 @@ class _HeliumTiling(Tiling[Contraction]):
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         work, rq = self.work, self.work.requantization
+
+        def place(slot: Expr) -> tuple[Expr, ...]:
+            return work.place(position(slot))
+
         x = Pointer(self.x.buffer, (*self.x.index[:-1], self.x.index[-1] + first * self.windows.pixel_step))
         (out,) = work.outputs(position, 1)
         if rq is None:
@@ -244,7 +248,7 @@ class _HeliumTiling(Tiling[Contraction]):
             return (self._invoke("i32", x, start(acc), count, ()), *work.epilogue(acc, count, position))
         kind, limits = self.numbers.kind, self.numbers.scalars
         if self.residual is not None:
-            return self._sum(self.residual, position, x, out)
+            return self._sum(self.residual, place(as_expr(0)), x, out)
         apart = work.step * work.y.buffer.shape[-1]
         if rq.whole and (work.neighbours or self.row.apart):
             return (self._invoke(kind, x, out, count, limits, apart),)
@@ -253,16 +257,16 @@ class _HeliumTiling(Tiling[Contraction]):
         if rq.whole:
             return (multiply, copy_of(start(made), out, count, work.channels, work.channels, apart))
         if work.neighbours:
-            return (multiply, *finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position))
+            return (multiply, *finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, place))
         return (multiply, *work.epilogue(made, count, position))
 
-    def _sum(self, found: Residual, position: Position, x: Pointer, out: Pointer) -> Block:
-        """The requantized row, and its sum with the other tensor."""
+    def _sum(self, found: Residual, place: Sequence[Expr], x: Pointer, out: Pointer) -> Block:
+        """The requantized row, and its sum with the other tensor, from ``place`` on."""
         work = self.work
         size = self.pixels * work.channels
         own = Pointer(work.ctx.temporary("row", DType.I8, (size,), align=STEP), (as_expr(0),))
         ref = work.refs[found.other.name]
-        other = Pointer(ref.buffer, ref.at((*position(as_expr(0)), 0)))
+        other = Pointer(ref.buffer, ref.at((*place, 0)))
         operands = (own, other) if found.position == 0 else (other, own)
         scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
         multiply = self._invoke(self.numbers.kind, x, own, self.pixels, self.numbers.scalars)

@@ -95,13 +95,13 @@ def integer_conv_graph(
         rescaled: dict[str, AttrValue] = {"m1": 90, "m2": 61, "bias": 640, "shift": 7, "lo": -128, "hi": 127}
         y = inner.emit1("rescale", y, inputs[1], zero_point=3, to=DType.I8, y_scale=0.2, **rescaled)
     if table:
-        y = _looked_up(inner, y, rng, operands, arrays)
+        y = looked_up(inner, y, rng, operands, arrays)
     body = Graph("body", (*inputs, *operands.values()), (y,), tuple(inner.nodes))
     node = Node("fused", body.inputs, (y,), {"body": body}, "layer")
     return Graph("model", tuple(inputs), (y,), (node,), arrays)
 
 
-def _looked_up(
+def looked_up(
     inner: GraphBuilder, x: Value, rng: np.random.Generator, operands: dict[str, Value], arrays: dict[str, np.ndarray]
 ) -> Value:
     """``x`` in a random table."""
@@ -115,7 +115,7 @@ def lookup_graph(shape: Sequence[int]) -> Graph:
     """int8 in a random table."""
     x, operands, arrays = Value("x", TensorType(DType.I8, tuple(shape))), dict[str, Value](), dict[str, np.ndarray]()
     inner = GraphBuilder(infer_types, NameSupply(["x", "table"]))
-    y = _looked_up(inner, x, np.random.default_rng(6), operands, arrays)
+    y = looked_up(inner, x, np.random.default_rng(6), operands, arrays)
     body = Graph("body", (x, *operands.values()), (y,), tuple(inner.nodes))
     return Graph("model", (x,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
 

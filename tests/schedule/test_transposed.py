@@ -17,7 +17,7 @@ from ccml.ops.table import infer_types
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
-from tests.schedule.graphs import anchored_graph, random_inputs
+from tests.schedule.graphs import anchored_graph, looked_up, random_inputs
 from tests.schedule.test_generators import TOLERANCE, machines, relative_error
 from tests.schedule.test_helium import M55
 from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, with_blocks
@@ -25,9 +25,11 @@ from tests.tools import needs
 
 
 def transposed(
-    x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = ()
-) -> Graph:
-    """int8 ``x`` [n, ..., i] by weights ``w`` [i, ..., o], requantized per channel."""
+    x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = (),
+    residual: bool = False, table: bool = False,
+) -> Graph:  # fmt: skip
+    """int8 ``x`` [n, ..., i] by weights ``w`` [i, ..., o], requantized per channel; with ``residual``, a second input
+    is added; with ``table``, the result is looked up."""
     rng = np.random.default_rng(3)
     arrays = {
         "w": rng.integers(-127, 128, tuple(w)).astype(np.int8),
@@ -45,8 +47,15 @@ def transposed(
     }  # fmt: skip
     acc = inner.emit1("conv_transpose", given, operands["w"], operands["b"], loc="anchor", **attrs)
     y = inner.emit1("requantize", acc, operands["scale"], zero_point=4, lo=-128, hi=127, to=DType.I8, y_scale=0.1)
-    body = Graph("body", (given, *operands.values()), (y,), tuple(inner.nodes))
-    return Graph("model", (given,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
+    inputs = [given]
+    if residual:
+        inputs.append(Value("r", y.type))
+        pair: dict[str, AttrValue] = {"m1": 90, "m2": 61, "bias": 640, "shift": 7, "lo": -128, "hi": 127}
+        y = inner.emit1("rescale", y, inputs[1], zero_point=3, to=DType.I8, y_scale=0.2, **pair)
+    if table:
+        y = looked_up(inner, y, rng, operands, arrays)
+    body = Graph("body", (*inputs, *operands.values()), (y,), tuple(inner.nodes))
+    return Graph("model", tuple(inputs), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
 
 
 SHAPES: dict[str, tuple[Sequence[int], ...]] = {
@@ -60,7 +69,14 @@ SHAPES: dict[str, tuple[Sequence[int], ...]] = {
     "rows added": ((1, 3, 4, 4), (4, 3, 3, 3), (3, 3), (0, 1, 0, 0), (2, 0)),
     "line": ((1, 9, 8), (8, 6, 3), (2,), (2, 1)),
 }
-GRAPHS = {name: transposed(*shapes) for name, shapes in SHAPES.items()}
+GRAPHS = {
+    **{name: transposed(*shapes) for name, shapes in SHAPES.items()},
+    "2x2, residual": transposed((1, 5, 8, 8), (8, 2, 2, 8), (2, 2), (0, 0, 0, 0), residual=True),
+    "1x2, residual": transposed((1, 3, 7, 8), (8, 1, 2, 8), (1, 2), (0, 0, 0, 0), residual=True),
+    "phases of rows, residual": transposed((1, 4, 5, 8), (8, 3, 3, 16), (2, 1), (1, 1, 1, 1), (1, 0), residual=True),
+    "phases of rows, looked up": transposed((1, 4, 9, 5), (5, 2, 3, 6), (2, 1), (0, 0, 0, 0), table=True),
+    "3x3, looked up": transposed((1, 4, 5, 8), (8, 3, 3, 5), (2, 2), (1, 1, 1, 1), table=True),
+}
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
 
