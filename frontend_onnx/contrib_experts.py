@@ -107,12 +107,15 @@ def _mixture(body: Body, first: _Layer, second: _Layer) -> str:
 
 
 def _shares(body: Body, chosen: int) -> tuple[str, str]:
-    """How much each chosen expert counts ``[T, k]``, and their numbers. Input 14 of QMoE, where it is there, tells the
-    former."""
-    found = body.emit_all("TopK", [body.emit("Softmax", body.input(1), axis=-1), body.integers(chosen)], 2, axis=-1)
-    shares, places = found
-    if body.node.op_type == "QMoE" and body.input(14):
-        shares = body.emit("GatherElements", body.input(14), places, axis=1)
+    """How much each chosen expert counts ``[T, k]``, and their numbers: of those with the same score the last ones.
+    Input 14 of QMoE, where it is there, tells the former."""
+    scores, experts = body.input(1), body.shape(1)[1]
+    before, last, axis = body.integers(-experts - 1), body.integers(-1), body.integers(1)
+    backwards = body.emit("Slice", scores, last, before, axis, last)
+    _, places = body.emit_all("TopK", [backwards, body.integers(chosen)], 2, axis=-1)
+    places = body.emit("Sub", body.integers(experts - 1), places)
+    told = body.node.op_type == "QMoE" and body.input(14)
+    shares = body.emit("GatherElements", told or body.emit("Softmax", scores, axis=-1), places, axis=1)
     if body.attributes.get("normalize_routing_weights", 0):
         shares = body.emit("Div", shares, body.emit("ReduceSum", shares, body.integers(1), keepdims=1))
     return shares, places

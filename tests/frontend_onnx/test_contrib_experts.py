@@ -40,6 +40,14 @@ def quantized_experts(
     return [*operands, None, None, None, first[3], second[3]] if zeros else operands
 
 
+def with_scores(operands: list[np.ndarray | None], *rows: list[float]) -> list[np.ndarray | None]:
+    """``operands`` with these scores of experts."""
+    return [operands[0], np.array(rows, np.float32), *operands[2:]]
+
+
+TIES = [1, 1, 0, 1], [0, 0, 0, 0], [2, 1, 1, 1]
+FAR_APART = [300, 1, 90, 2], [2, 1, 150, 300], [0, -200, 0, -100]
+"""Scores whose shares are 0, but for the first."""
 QMOE = {"k": 2, "activation_type": "silu", "normalize_routing_weights": 1}
 CASES: dict[str, Case] = {
     "one": Case("MoE", experts((3,), 4, bias=False), {"k": 1}),
@@ -51,6 +59,11 @@ CASES: dict[str, Case] = {
         "MoE", experts((1,), 8, 12),
         {"k": 2, **SWIGLU, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.5},
     ),
+    "ties, one": Case("MoE", with_scores(experts((3,), 4), *TIES), {"k": 1}),
+    "ties, two": Case("MoE", with_scores(experts((3,), 4), *TIES), {"k": 2}),
+    "ties of few, gathered": Case("MoE", with_scores(experts((1,), 4), TIES[0]), {"k": 2}),
+    "shares of nothing": Case("MoE", with_scores(experts((3,), 4), *FAR_APART), {"k": 2}),
+    "four bits, ties": Case("QMoE", with_scores(quantized_experts(3, 4), *TIES), QMOE),
     "four bits": Case("QMoE", quantized_experts(3, 4), QMOE),
     "four bits, zero points": Case("QMoE", quantized_experts(1, 5, zeros=True), QMOE),
     "four bits in blocks": Case("QMoE", quantized_experts(3, 4, block=32), {**QMOE, "block_size": 32}),
