@@ -30,21 +30,27 @@ FOLLOWED = 1 << 18
 
 @dataclass(frozen=True)
 class Touches:
-    """Accesses of one parameter, sorted by time: the bytes from ``begin`` to before ``end``."""
+    """Accesses of one parameter: the bytes from ``begin`` to before ``end``."""
 
     time: np.ndarray
     begin: np.ndarray
     end: np.ndarray
 
     @staticmethod
-    def joined(parts: list[Touches]) -> Touches:
-        """Of the accesses in all ``parts``, which need not be sorted."""
+    def together(parts: list[Touches]) -> Touches:
+        """The accesses in all ``parts``, one part behind the other."""
         time, begin, end = (
             np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
             for name in ("time", "begin", "end")
         )
-        order = np.argsort(time, kind="stable")
-        return Touches(time[order], begin[order], end[order])
+        return Touches(time, begin, end)
+
+    @staticmethod
+    def joined(parts: list[Touches]) -> Touches:
+        """The accesses in all ``parts``, which need not be sorted, by time."""
+        all_ = Touches.together(parts)
+        order = np.argsort(all_.time, kind="stable")
+        return Touches(all_.time[order], all_.begin[order], all_.end[order])
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,15 @@ class OuterLoop:
     def iterations(self, touches: Touches) -> np.ndarray:
         """The iteration in which each access happens; negative: before the loop, ``extent``: behind it."""
         return np.minimum((touches.time - self.start) // max(self.step, 1), self.extent)
+
+    def contains_some_of(self, touches: Touches) -> bool:
+        """Whether an access happens in an iteration."""
+        end = self.start + self.extent * max(self.step, 1)
+        return bool(((touches.time >= self.start) & (touches.time < end)).any())
+
+    def begins_after(self, touches: Touches) -> bool:
+        """Whether an access happens before the loop."""
+        return bool(touches.time.size and touches.time.min() < self.start)
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,9 @@ class TouchesByName(Mapping[str, Touches]):
     def each(self, name: str) -> list[Touches]:
         """The touches of a parameter by the place in the code that makes them, which are not sorted."""
         return [event.touches() for event in self.events[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.events
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.events)

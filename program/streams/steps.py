@@ -73,7 +73,7 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     loop = _loop_over_rows(trace.loops, list(reads.values()), list(writes.values()))
     if loop is None:
         return None
-    earlier = any((loop.iterations(touches) < 0).any() for touches in found)
+    earlier = any(loop.begins_after(touches) for touches in found)
     inout = any(p.access is Access.READ_WRITE and n not in scratch for p, n in zip(kernel.params, call.args))
     if inout or (earlier and any(isinstance(stmt, (Alloc, Let)) for stmt in kernel.body[: loop.position])):
         return None
@@ -96,23 +96,24 @@ def _loop_over_rows(
 ) -> OuterLoop | None:
     """The longest loop in which something is touched, but rather one that reads than one that only writes a border."""
 
-    def touches(loop: OuterLoop, found: Sequence[Touches]) -> bool:
-        rows = [loop.iterations(each) for each in found]
-        return any(((each >= 0) & (each < loop.extent)).any() for each in rows)
-
-    chosen = [loop for loop in loops if touches(loop, (*read, *written))]
-    return max(chosen, key=lambda loop: (touches(loop, read), loop.extent), default=None)
+    reading = [any(loop.contains_some_of(each) for each in read) for loop in loops]
+    chosen = [
+        (reads, loop.extent, -number)
+        for number, (reads, loop) in enumerate(zip(reading, loops, strict=True))
+        if reads or any(loop.contains_some_of(each) for each in written)
+    ]
+    return loops[-max(chosen)[2]] if chosen else None
 
 
 def _by_tensor(
     found: TouchesByName, kernel: Kernel, call: Call, scratch: Sequence[str]
 ) -> dict[str, Touches]:
-    """The accesses of each tensor but ``scratch``, whatever parameters it stands behind."""
+    """The accesses of each tensor but ``scratch``, whatever parameters it stands behind, in no order."""
     parts: dict[str, list[Touches]] = {}
     for param, name in zip(kernel.params, call.args, strict=True):
         if name not in scratch and param.name in found:
-            parts.setdefault(name, []).append(found[param.name])
-    return {name: Touches.joined(touches) for name, touches in parts.items()}
+            parts.setdefault(name, []).extend(found.each(param.name))
+    return {name: Touches.together(touches) for name, touches in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -175,11 +176,9 @@ def _dependences(stages: Sequence[Stage]) -> list[tuple[int, int, str]]:
 def _needs(producer: Stage, consumer: Stage, tensor: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the consumer that read the tensor, and for each the row of the producer that must have run."""
     written, read = producer.writes[tensor], consumer.reads[tensor]
-    last = np.zeros(int(max(written.end.max(), read.end.max())), np.int64)
-    for row, (begin, end) in enumerate(zip(written.begin, written.end)):
-        last[begin:end] = row
-    rows = np.flatnonzero(read.begin < read.end)
-    return rows, np.array([last[read.begin[row] : read.end[row]].max() for row in rows], np.int64)
+    rows, of_producer = np.flatnonzero(read.begin < read.end), np.arange(written.begin.size)
+    meeting = ((written.begin < read.end[row]) & (written.end > read.begin[row]) for row in rows)
+    return rows, np.array([of_producer[each].max(initial=0) for each in meeting], np.int64)
 
 
 def window(stages: Sequence[Stage], found: Sequence[Pace], tensor: str) -> int:
