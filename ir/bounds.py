@@ -122,17 +122,10 @@ class Bounds:
         if isinstance(expr, Var):
             last = self.last.get(expr)
             return None if last is None or last.terms or last.const < 0 else (0, int(last.const))
-        if not isinstance(expr, Binary) or expr.op not in ("add", "sub", "mul"):
+        if not isinstance(expr, Binary):
             return None
         x, y = self.interval(expr.x), self.interval(expr.y)
-        if x is None or y is None:
-            return None
-        if expr.op == "add":
-            return x[0] + y[0], x[1] + y[1]
-        if expr.op == "sub":
-            return x[0] - y[1], x[1] - y[0]
-        corners = [a * b for a in x for b in y]
-        return min(corners), max(corners)
+        return None if x is None or y is None else arithmetic(expr.op, x, y)
 
     def linear(self, expr: Expr) -> Linear:
         """The linear form of an ``index`` expression."""
@@ -276,6 +269,18 @@ class Bounds:
         x, y = (self._range(self.linear(side), combine - 1) for side in (atom.x, atom.y))
         corners = [a * b if a and b else 0 for a in x for b in y]
         return min(corners), max(corners)
+
+
+def arithmetic(op: str, x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int] | None:
+    """The interval of a sum, a difference or a product of numbers of two intervals; ``None`` for other operators."""
+    if op == "add":
+        return x[0] + y[0], x[1] + y[1]
+    if op == "sub":
+        return x[0] - y[1], x[1] - y[0]
+    if op != "mul":
+        return None
+    corners = (x[0] * y[0], x[0] * y[1], x[1] * y[0], x[1] * y[1])
+    return min(corners), max(corners)
 
 
 def _is_choice(atom: Expr) -> bool:

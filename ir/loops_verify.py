@@ -34,12 +34,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import field, replace
 from math import prod
 from typing import NoReturn
 
 from ..errors import CcmlError, ErrorCode
-from .bounds import Bounds
+from .bounds import Bounds, arithmetic
 from .foreign import Foreign
 from .independence import are_independent
 from .instructions import NO_BLOCKS, NO_INSTRUCTIONS, BlockTable, InstructionTable
@@ -71,9 +72,11 @@ from .loops import (
 )
 from .loops_rewrite import children
 from .loops_text import print_block, print_expr
-from .loops_types import complaint
+from .loops_types import INDEX_BITS, complaint
 from .record import record
 from .types import DType
+
+_LAST_INDEX = 2 ** (INDEX_BITS - 1) - 1
 
 
 def verify_kernel(
@@ -321,17 +324,18 @@ class _Verifier:
         if isinstance(expr, Var):
             self._in_scope(expr, scope, expr)
             return
+        if isinstance(expr, Load):
+            lanes = 1 if expr.buffer.space is Space.REG else expr.lanes
+            if lanes < 1 or lanes != expr.lanes:
+                self._fail("L7", f"{expr.lanes} lanes; a reg buffer is read by whole elements", expr)
+            self._access(expr.buffer, expr.index, lanes, expr.active, scope, expr)
+            return
         if isinstance(expr, Binary):
             self._expr(expr.x, scope)
             self._expr(expr.y, scope)
         elif not isinstance(expr, Const):
             for child in children(expr):
                 self._expr(child, scope)
-        if isinstance(expr, Load):
-            lanes = 1 if expr.buffer.space is Space.REG else expr.lanes
-            if lanes < 1 or lanes != expr.lanes:
-                self._fail("L7", f"{expr.lanes} lanes; a reg buffer is read by whole elements", expr)
-            self._access(expr.buffer, expr.index, lanes, expr.active, scope, expr)
         wrong = complaint(expr, self._instructions)
         if wrong is not None:
             invariant, _, reason = wrong.partition(": ")
@@ -356,12 +360,13 @@ class _Verifier:
         self._in_scope(buffer, scope, at)
         if buffer.space is Space.ROWS:
             self._fail("L17", f"the rows of {buffer.name!r} are in no memory", at)
-        if isinstance(at, Store):
-            for part in (*index, *(() if active is None else (active,))):
-                self._expr(part, scope)
+        simple = [self._simple(part, scope) for part in index]
+        others = [part for part, found in zip(index, simple) if found is None]
+        for part in others if active is None else (*others, active):
+            self._expr(part, scope)
         if len(index) != len(buffer.shape):
             self._fail("L7", f"{len(index)} indices for {len(buffer.shape)} dimensions", at)
-        if any(part.type != INDEX for part in index):
+        if any(part.type != INDEX for part in others):
             self._fail("L7", f"indices of types {', '.join(str(part.type) for part in index)}", at)
         if buffer.space is Space.REG:
             self._register_access(index, active, at)
@@ -370,7 +375,20 @@ class _Verifier:
             self._fail("L7", f"{lanes} lanes of a buffer without dimensions", at)
         if active is not None:
             self._active(active, lanes, scope, at)
-        self._in_range(buffer, index, lanes, active, scope, at)
+        self._in_range(buffer, index, simple, lanes, active, scope, at)
+
+    def _simple(self, expr: Expr, scope: _Scope) -> tuple[int, int] | None:
+        """What :meth:`_expr` finds nothing wrong with, and :meth:`Bounds.interval` knows, as most indices: both at
+        once. ``None`` for what has to be looked at."""
+        if type(expr) is Binary:
+            x = self._simple(expr.x, scope)
+            y = None if x is None else self._simple(expr.y, scope)
+            return None if x is None or y is None else arithmetic(expr.op, x, y)
+        if type(expr) is Const:
+            number = expr.value
+            right = type(number) is int and -_LAST_INDEX <= number <= _LAST_INDEX and expr.type == INDEX
+            return (number, number) if right else None  # type: ignore[return-value]  # it is an int
+        return scope.bounds.interval(expr)
 
     def _register_access(self, index: tuple[Expr, ...], active: Expr | None, at: Stmt | Expr) -> None:
         if active is not None:
@@ -389,17 +407,18 @@ class _Verifier:
         self,
         buffer: Buffer,
         index: tuple[Expr, ...],
+        simple: Sequence[tuple[int, int] | None],
         lanes: int,
         active: Expr | None,
         scope: _Scope,
         at: Stmt | Expr,
     ) -> None:
+        """``simple`` has bounds of indices, where they are known already."""
         if self._unbounded(buffer):
             return
-        for dim, (part, extent) in enumerate(zip(index, buffer.shape)):
+        for dim, (part, near, extent) in enumerate(zip(index, simple, buffer.shape)):
             beyond = lanes - 1 if dim == len(index) - 1 and active is None else 0
-            simple = scope.bounds.interval(part)
-            if simple is not None and simple[0] >= 0 and simple[1] + beyond < extent and active is None:
+            if near is not None and near[0] >= 0 and near[1] + beyond < extent and active is None:
                 continue
             low, high = scope.bounds.range(part)
             if dim == len(index) - 1:
