@@ -14,8 +14,10 @@ import numpy as np
 from .attributes import Attrs, integer, ints
 from .windows import reach, window_counts
 
-_MOST_COLUMNS = 1 << 19
-"""Elements of patches that are made at once: about what a cache holds."""
+_MOST_COLUMNS = 1 << 17
+"""Elements of patches that are made at once: about what a cache holds, beside what is made of them."""
+_DEPTHWISE_ARRAYS = 2
+"""Arrays of the size of a result that a tap of a depthwise kernel goes through: products and sums."""
 
 
 def stacked_matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
@@ -31,7 +33,7 @@ def batched_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, attrs: A
     counts = window_counts(x.shape[2:], kernel, stride, pad, dilation)
     y = np.empty((len(x), len(w), *counts), x.dtype)
     depthwise = is_depthwise(w, attrs)
-    columns = x.shape[1] * (1 if depthwise else prod(kernel)) * prod(counts)
+    columns = x.shape[1] * (_DEPTHWISE_ARRAYS if depthwise else prod(kernel)) * prod(counts)
     for some in _parts(len(x), columns):
         padded = _padded(x[some], pad)
         if depthwise:

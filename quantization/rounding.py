@@ -158,7 +158,8 @@ def _sequential(target: np.ndarray, grid: _Grid, unit: np.ndarray) -> np.ndarray
 
 
 def _descend(rounded: np.ndarray, target: np.ndarray, grid: _Grid, hessian: np.ndarray) -> None:
-    """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows."""
+    """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows. Nobody looks again at
+    the gradient of rows that are done."""
     gradient = hessian @ (rounded - target)
     diagonal = np.einsum("gkk->gk", hessian)
     size = target.shape[1]
@@ -169,10 +170,8 @@ def _descend(rounded: np.ndarray, target: np.ndarray, grid: _Grid, hessian: np.n
             best = grid.nearest(rounded[:, row] - gradient[:, row] / diagonal[:, row, None])
             change = best - rounded[:, row]
             rounded[:, row] = best
-            gradient[:, begin:end] += hessian[:, begin:end, row, None] * change[:, None, :]
-        moved = hessian[:, :, begin:end] @ (rounded[:, begin:end] - before)
-        gradient[:, :begin] += moved[:, :begin]
-        gradient[:, end:] += moved[:, end:]
+            gradient[:, row + 1 : end] += hessian[:, row + 1 : end, row, None] * change[:, None, :]
+        gradient[:, end:] += hessian[:, end:, begin:end] @ (rounded[:, begin:end] - before)
 
 
 def output_error(apart: np.ndarray, moments: np.ndarray) -> float:
