@@ -24,8 +24,9 @@ _ULPS = np.array((0, 1, -1, 2, -2, 3, -3), np.int32)
 """Around a factor: the product is rounded twice on its way from the scale."""
 _AT_ONCE, _MOST_AT_ONCE = 512, 1 << 13
 """Scales that are tried together: few at first, for most channels soon have one, and twice as many each time."""
-_GLANCE = 32
-"""Of the results, by which most scales fall."""
+_GLANCES = 32, 7
+"""Every so many of the results are looked at first, by which most scales fall. The steps have no common divisor, so
+that the second looks at others."""
 _I32 = 2**31 - 1
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -76,7 +77,7 @@ def with_halfword_factors(scales: np.ndarray, products: Products, reach: np.ndar
 def _exact(scales: np.ndarray, factors: np.ndarray, bounds: np.ndarray, layer: tuple[int, int, int, int]) -> np.ndarray:
     """``[trials, channels]``; few are looked at closely. ``layer`` has the shift, the zero point and the limits."""
     exact = factors > 0
-    for every in (_GLANCE, 1):
+    for every in (*_GLANCES, 1):
         trial, channel = np.nonzero(exact)
         some = scales[trial, channel], factors[trial, channel]
         shift, zero_point, lo, hi = layer
