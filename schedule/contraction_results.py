@@ -16,7 +16,6 @@ from .names import Names
 from .requantization import Requantization
 from .rescaled_runs import rescaling_behind
 from .tensors import TensorRef
-from .unroll import unroll_bytes
 
 Position = Callable[[Expr], tuple[Expr, ...]]
 """The index of the ``n``-th of some pixels, without the channel."""
@@ -103,4 +102,4 @@ class Results:
             if runs is not None:
                 return runs
         block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)
-        return unroll_bytes(block, self.names)
+        return self.ctx.rolled(block)

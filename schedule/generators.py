@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from math import inf, prod
 
 from ..blocks import has_block
 from ..ir.graph import Node
@@ -31,6 +31,7 @@ from .helium.contraction import is_helium_contraction, lower_helium_contraction,
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.depthwise_taps import is_helium_taps, lower_helium_taps
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
+from .helium.halfwords import is_helium_halfword_contraction, lower_helium_halfword_contraction
 from .helium.product import lower_helium_product
 from .helium.recurrent import is_helium_recurrent, lower_helium_recurrent
 from .helium.softmax import is_helium_softmax, lower_helium_softmax
@@ -121,6 +122,22 @@ def _of_blocks(
         return predicted_cycles(emit(ctx.trial()), ctx.cpu)
 
     return Generator(name, anchors, applies, emit, cost, block=block, tunable=True)
+
+
+_FEW_PRODUCTS = 1024
+"""That are not worth the code of a block, if no other layer has it."""
+
+
+def _unless_few(emit: Callable[[KernelContext], Block]) -> Estimate:
+    """The predicted cycles, of contractions that have not few products."""
+
+    def cost(ctx: KernelContext) -> float:
+        anchor, weights = ctx.contraction
+        assert weights is not None
+        products = anchor.output.type.size // max(1, anchor.output.shape[-1]) * weights.size
+        return inf if products < _FEW_PRODUCTS else predicted_cycles(emit(ctx.trial()), ctx.cpu)
+
+    return cost
 
 
 _RESULT = 35
@@ -234,6 +251,13 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("dsp pointwise", _anchors("conv", "matmul"), is_dsp_pointwise, lower_dsp_pointwise, "pointwise_4"),
     _of_blocks(
         "dsp halfwords", _anchors("conv", "matmul"), is_halfword_contraction, lower_halfword_contraction, "gemm_3x2_i32"
+    ),
+    replace(
+        _of_blocks(
+            "helium halfwords", _anchors("conv", "matmul"), is_helium_halfword_contraction,
+            lower_helium_halfword_contraction, "helium_gemm_4x1_s16s8_i32",
+        ),
+        cost=_unless_few(lower_helium_halfword_contraction),
     ),
     _of_blocks("dsp winograd", _anchors("conv"), is_dsp_winograd, lower_dsp_winograd, "winograd_fixed"),
     _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),

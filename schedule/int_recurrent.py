@@ -34,7 +34,7 @@ from ..blocks.halfword_gemm import (
 from ..blocks.helium import GEMM_8X1, STEP, pad
 from ..ir.build import convert, store
 from ..ir.graph import Node
-from ..ir.loops import I32, INDEX, Block, Buffer, Expr, For, Invoke, Let, LoopKind, Pointer, Type, Var, as_expr
+from ..ir.loops import I32, INDEX, Block, Buffer, Expr, Invoke, Pointer, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -48,6 +48,7 @@ from .byte_operands import start
 from .contraction import PackedWeights
 from .dots import usable_dots
 from .generic import NestAdapter
+from .halfword_rows import split
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 
@@ -254,21 +255,11 @@ class _SplitProduct:
             self.packed[rows.start] = ctx.pack("w", pack_split(missing, part))
         halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=16)
         i, word = Var(ctx.names.fresh("i")), Var(ctx.names.fresh("word"), I32)
-        split = (
-            Let(word, I32(vector[0, i])),
-            store(halves[i], convert(word >> 8, DType.I8)),
-            store(halves[i + self.width], convert((word & 255) - 128, DType.I8)),
-        )
+        parts = split(vector[0, i], i, halves, self.width, word)
         tail = tuple(store(halves[at + p * self.width], 0) for p in range(2) for at in range(self.padded, self.width))
         operands = (start(self.packed[rows.start]), start(halves), Pointer(target, (INDEX(0), as_expr(rows.start))))
         multiply = Invoke(self.BLOCK, operands, (self.width // STEP, len(rows)))
-        return (*tail, *_rolled(ctx, loop(i, self.padded, *split)), multiply)
-
-
-def _rolled(ctx: KernelContext, block: Block) -> Block:
-    """Loops as vectors, which compilers leave as loops."""
-    kept = (replace(stmt, kind=LoopKind.ROLLED) if isinstance(stmt, For) else stmt for stmt in block)
-    return ctx.vectorized(tuple(kept))
+        return (*tail, *ctx.rolled(loop(i, self.padded, *parts)), multiply)
 
 
 class _ByteProduct:

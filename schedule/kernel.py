@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..ir.build import store
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Access, Alloc, Block, Buffer, Expr, For, Let, Space, Stmt, Type, Var, as_expr, const
+from ..ir.loops import Access, Alloc, Block, Buffer, Expr, For, Let, LoopKind, Space, Stmt, Type, Var, as_expr, const
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.fused import body_of
@@ -150,6 +150,13 @@ class KernelContext:
         if max(self.cpu.f32_lanes) == 1:
             return unroll_bytes(wide, self.names)
         return unroll_short(wide, self.names) if self.cpu.short_loops else wide
+
+    def rolled(self, block: Block) -> Block:
+        """:meth:`vectorized`, where compilers leave loops of vectors as they are."""
+        if max(self.cpu.f32_lanes) > 1:
+            loops = (replace(stmt, kind=LoopKind.ROLLED) if isinstance(stmt, For) else stmt for stmt in block)
+            block = tuple(loops)
+        return self.vectorized(block)
 
     @property
     def _able(self) -> Able:

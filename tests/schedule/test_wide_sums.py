@@ -23,6 +23,7 @@ from ccml.schedule.sums import DigitSums, LongSums, sums_of
 from ccml.targets import Machine, select
 
 from tests.artifacts.machines import GENERIC, X86, machine_id, runs_here
+from tests.schedule.test_helium import M55, with_helium
 from tests.schedule.test_staged import BLOCKS_FIRST, M4, Route, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
 
@@ -183,7 +184,7 @@ def test_arm64(name: str, route: Route, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", BYTES)
-@pytest.mark.parametrize("machine", [with_blocks(), GENERIC], ids=["blocks", "generic"])
+@pytest.mark.parametrize("machine", [with_blocks(), with_helium(), GENERIC], ids=["blocks", "helium", "generic"])
 def test_weights_of_bytes_in_process(name: str, machine: Machine) -> None:
     layer = BYTES[name]
     with patch.object(generators, "GENERATORS", BLOCKS_FIRST):
@@ -205,10 +206,17 @@ def test_pixels_whose_weights_do_not_fit_a_block(layer: Layer) -> None:
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 @pytest.mark.parametrize("route", [by_c, by_objects])
+@pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
 @pytest.mark.parametrize("name", BYTES)
-def test_weights_of_bytes_on_cortex_m4(name: str, route: Route, tmp_path: Path) -> None:
+def test_weights_of_bytes_on_cortex_m(name: str, machine: Machine, route: Route, tmp_path: Path) -> None:
     with patch.object(generators, "GENERATORS", BLOCKS_FIRST):
-        by_route(BYTES[name], M4, route, tmp_path)
+        by_route(BYTES[name], machine, route, tmp_path)
+
+
+@pytest.mark.parametrize(("columns", "blocks"), [(13, False), (16, True)])
+def test_few_products_do_not_bring_the_code_of_a_block(columns: int, blocks: bool) -> None:
+    program = lower_graph(Layer((1, 70), (70, columns), 0, largest=127).graph(), M55)
+    assert any(isinstance(stmt, Invoke) for kernel in program.kernels for stmt in walk_stmts(kernel.body)) is blocks
 
 
 PRODUCTS = {

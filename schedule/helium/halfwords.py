@@ -1,0 +1,69 @@
+"""Contractions of halfwords by bytes on cores with Helium, which multiplies sixteen bytes at a time: a pixel is split
+into the upper and the lower bytes of what it sees, which the block of recurrent layers multiplies by all channels.
+
+Before::                                  After::
+
+    for o, c:                                 for o:
+      acc = bias[c]                             for k: upper[k], lower[k] = x[o, k]
+      for k: acc += x[o, k] * w[c, k]           invoke helium_gemm_4x1_s16s8_i32: acc[c] of all channels
+      y[o, c] = requantize(acc)                 for c: y[o, c] = requantize(acc[c])
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...blocks.halfword_gemm import SPLIT_4X1, pack_split
+from ...blocks.helium import STEP, pad
+from ...ir.build import store
+from ...ir.loops import I32, Block, Expr, Invoke, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ..block_contraction import Tiling
+from ..byte_operands import start
+from ..contraction_results import Position
+from ..halfword_rows import HalfwordContraction, each_element, halfword_weights, split
+from ..kernel import KernelContext
+
+BLOCK = "helium_gemm_4x1_s16s8_i32"
+
+
+def is_helium_halfword_contraction(ctx: KernelContext) -> bool:
+    """Whether :func:`halfword_weights` has weights."""
+    return halfword_weights(ctx) is not None
+
+
+def lower_helium_halfword_contraction(ctx: KernelContext) -> Block:
+    """A contraction, for which :func:`is_helium_halfword_contraction` holds."""
+    return _SplitTiling(HalfwordContraction(ctx)).emit()
+
+
+class _SplitTiling(Tiling[HalfwordContraction]):
+    """A pixel at a time."""
+
+    pixels = 1
+
+    def __init__(self, work: HalfwordContraction) -> None:
+        super().__init__(work)
+        ctx, self.width = work.ctx, pad(work.depth, STEP)
+        missing = work.bias.astype(np.int64) + 128 * work.columns.astype(np.int64).sum(axis=1)
+        self.weights = ctx.pack("w", pack_split(missing.astype(np.int32), work.columns))
+        self.halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=STEP)
+        self.sums = ctx.temporary("acc", DType.I32, (1, pad(work.channels, SPLIT_4X1)), align=STEP)
+
+    def prepare(self) -> Block:
+        """What fills the last vectors."""
+        depth, i = self.work.depth, Var(self.work.names.fresh("i"))
+        places = (self.halves[depth + i], self.halves[depth + self.width + i])
+        return loop(i, self.width - depth, *(store(place, 0) for place in places)) if depth < self.width else ()
+
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        work = self.work
+
+        def put(at: Expr, value: Expr) -> Block:
+            return split(value, at, self.halves, self.width, Var(work.names.fresh("word"), I32))
+
+        gathered = each_element(work, position(as_expr(0)), put)
+        pointers = (start(self.weights), start(self.halves), start(self.sums))
+        multiply = Invoke(BLOCK, pointers, (self.width // STEP, work.channels))
+        return (*gathered, multiply, *work.epilogue(self.sums, 1, position))
