@@ -187,6 +187,10 @@ def _sums(pixels: int, groups: Number, channels: Number) -> Kernel:
     return _contraction(PACKED_2X4, pixels, groups, channels, None)
 
 
+def _sums_of_one(groups: Number, channels: Number) -> Kernel:
+    return _contraction(PACKED_4X1, 1, groups, channels, None, False)
+
+
 def _scaled(pixels: int, groups: Number, channels: Number, zero_point: Number) -> Kernel:
     def rounding(acc: Expr, w: Buffer, at: Expr, c: int) -> Expr:
         return requantized(acc, as_scale(w[at]), zero_point)
@@ -259,6 +263,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "gemm_packed_2x1_i32", _SUMS, partial(_sums, 1), DSP_FPU, ((1, 2),),
         cycles=Cycles(dsp=of_tiles(52, 2, 15, 13)),
+    ),
+    BlockInstruction(
+        "gemm_packed_4x1_i32", _SUMS, _sums_of_one, DSP_FPU, ((5, 8), (1, 4)),
+        cycles=Cycles(dsp=of_tiles(85, 4, 31, 22.8)),
     ),
     BlockInstruction(
         "gemm_packed_4x1_fixed", _FIXED, partial(_fixed, PACKED_4X1, 1), DSP_FPU, ((5, 8, 7, 12),),

@@ -355,6 +355,21 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142d5d14fea22224fea2323ece80223ac45c5d1bde8f08f00bf"
         ),
     },
+    "gemm_packed_4x1_i32": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f099d02eb850545ec322a01eb830402ee104aa3f101034ff00506b3fbf6f505fb163303f101030ff2a4174fea"
+            "5304a3eb04034ff0440503fb15774ff0500504fb157747f0010747ec111a4ff68178cff681784ff0ff29f0c85aec111a"
+            "504700bf51f8043bb0e8005c28fa93f209ea0323d3fa02f32afb02442bfb02552cfb02662efb02772ffa8afa2ffa8bfb"
+            "2ffa8cfc2ffa8efe2afb03442bfb03552cfb03662efb037751f8043bd0f804b0d0f808c0d0f80ce050f810ab28fa93f2"
+            "09ea0323d3fa02f32afb02442bfb02552cfb02662efb02772ffa8afa2ffa8bfb2ffa8cfc2ffa8efe2afb03442bfb0355"
+            "2cfb03662efb037751f8043bb0e8005c28fa93f209ea0323d3fa02f32afb02442bfb02552cfb02662efb02772ffa8afa"
+            "2ffa8bfb2ffa8cfc2ffa8efe2afb03442bfb03552cfb03662efb037751f8043bd0f804b0d0f808c0d0f80ce050f810ab"
+            "28fa93f209ea0323d3fa02f32afb02442bfb02552cfb02662efb02772ffa8afa2ffa8bfb2ffa8cfc2ffa8efe2afb0344"
+            "2bfb03552cfb03662efb037751f8043bb0e8005c28fa93f209ea0323d3fa02f32afb02442bfb02552cfb02662efb0277"
+            "2ffa8afa2ffa8bfb2ffa8cfc2ffa8efe2afb03442bfb03552cfb03662efb037712ee10aa51457ff445af53ec322a4fea"
+            "24244fea25254fea26264fea2727f0c202ee902a9a427ff430afbde8f08f00bf"
+        ),
+    },
     "gemm_packed_4x1_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f099ddde90a674ff0010806f1800606fa07f608fa07f806eb580647ec106a154445ec322a01eb830402ee104a"

@@ -1,7 +1,7 @@
 /* Part of the ccml runtime: a single pixel by all channels, four channels at a time, on packed weights.
 
    w has for each four channels their biases, a word of weights per channel for each group of four k (two halfwords
-   256 * w1 + w0), then their factors. Accumulators are 256 times the sums. The channels are a multiple of four.
+   256 * w1 + w0), then (to requantize) their factors. Accumulators are 256 times the sums. The channels are a multiple of four.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_GEMM_PACKED_4X1_H
 #define CCML_GEMM_PACKED_4X1_H
@@ -33,26 +33,18 @@
     "sxtb16 r12, r12\n" \
     "sxtb16 lr, lr\n" CCML_PACKED_4X1_PRODUCTS("r3")
 
-/* void f(const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t
-   shift). `multiply` adds the upper words of the products of the accumulators, r4 to r7, and the factors at r0 to r2; it
-   may change r10 and r11.
+/* void f(const int32_t *w, const int8_t *x, T *y, int32_t groups, int32_t channels, ...). `setup` has the channels in r5,
+   and y in r2, to whose end it sets r5; r6 to r8 are free, arguments from sp + 40 on. `finish` stores the accumulators, r4
+   to r7, at r2 and moves that on; r3 and r10 to lr are free, too.
 
-   In s0 what is added before the shift to unsigned bytes (zero_point + 128 and a half), s1 the shift, s2 x, s3 where to
-   begin with it, s4 its end, s5 y, s6 its end. */
-#define CCML_PACKED_4X1(multiply) \
+   In s2 x, s3 where to begin with it, s4 its end, s5 y, s6 its end; s0 and s1 are those of `setup` and `finish`. */
+#define CCML_PACKED_4X1_WITH(setup, finish) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
         "push {r4-r11, lr}\n" \
         "ldr r5, [sp, #36]\n" \
-        "ldrd r6, r7, [sp, #40]\n" \
-        "mov r8, #1\n" \
-        "add r6, r6, #128\n" \
-        "lsl r6, r6, r7\n" \
-        "lsl r8, r8, r7\n" \
-        "add r6, r6, r8, lsr #1\n" \
-        "vmov s0, s1, r6, r7\n" \
-        "add r5, r5, r2\n" \
+        setup \
         "vmov s5, s6, r2, r5\n" \
         "add r4, r1, r3, lsl #2\n" \
         "vmov s4, r4\n" \
@@ -86,6 +78,25 @@
         "vmov r10, s4\n" \
         "cmp r1, r10\n" \
         "bne.w 2b\n" \
+        finish \
+        "vmov s5, r2\n" \
+        "cmp r2, r3\n" \
+        "bne.w 1b\n" \
+        "pop {r4-r11, pc}\n")
+
+/* Bytes, with zero_point and shift as arguments. `multiply` adds the upper words of the products of the accumulators, r4
+   to r7, and the factors at r0 to r2; it may change r10 and r11. In s0 what is added before the shift to unsigned bytes
+   (zero_point + 128 and a half), s1 the shift. */
+#define CCML_PACKED_4X1(multiply) \
+    CCML_PACKED_4X1_WITH( \
+        "ldrd r6, r7, [sp, #40]\n" \
+        "mov r8, #1\n" \
+        "add r6, r6, #128\n" \
+        "lsl r6, r6, r7\n" \
+        "lsl r8, r8, r7\n" \
+        "add r6, r6, r8, lsr #1\n" \
+        "vmov s0, s1, r6, r7\n" \
+        "add r5, r5, r2\n", \
         "vmov r2, r3, s0, s1\n" \
         multiply \
         "asr r4, r4, r3\n" \
@@ -99,11 +110,7 @@
         "orr r4, r4, r5, lsl #8\n" \
         "eor r4, r4, #0x80808080\n" \
         "vmov r2, r3, s5, s6\n" \
-        "str r4, [r2], #4\n" \
-        "vmov s5, r2\n" \
-        "cmp r2, r3\n" \
-        "bne.w 1b\n" \
-        "pop {r4-r11, pc}\n")
+        "str r4, [r2], #4\n")
 #endif
 
 #endif

@@ -66,6 +66,7 @@ class Contraction(Results):
         self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
         self.x, self.y = self.refs[node.operands[0].name], self.refs[ctx.output.name]
         self.columns, self.bias = _merged(operands.weights, self.window, self.groups, merged), operands.bias
+        self.most = operands.most
         self.depth = self.columns.shape[1]
         self.nibbles = self.unpacks and are_nibbles(self.columns)
         if self.nibbles and self.groups == 1:
@@ -110,7 +111,7 @@ class Contraction(Results):
 
     @property
     def operands(self) -> Columns:
-        return Columns(self.columns, self.bias)
+        return Columns(self.columns, self.bias, self.most)
 
     def padded_columns(self, unit: int) -> np.ndarray:
         """The columns as bytes, with zeros up to a multiple of ``unit`` behind."""
@@ -126,7 +127,8 @@ def settled(operands: Columns, rq: Requantization) -> tuple[Columns, Requantizat
     constant = lowest == highest
     weights = np.where(constant[:, None], 0, operands.weights)
     bias = np.where(constant, 1024 * (lowest - rq.zero_point), operands.bias)
-    return Columns(weights, bias), replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
+    scale = np.where(constant, np.float32(1 / 1024), rq.scale)
+    return replace(operands, weights=weights, bias=bias), replace(rq, scale=scale)
 
 
 def number_of_groups(anchor: Node) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from ..ir.graph import Node
 from ..ir.loops import Buffer, Expr, Pointer, as_expr
 from ..ops.integer import zero_point
+from ..ops.nest_tools import operand
 from .contraction import join_rows
 from .kernel import KernelContext
 from .tensors import TensorRef
@@ -20,10 +21,11 @@ from .window import Window
 @dataclass(frozen=True)
 class Columns:
     """``weights`` [o, k] and ``bias`` [o] (both int64), the zero point ``z`` of the activations folded into the bias:
-    ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
+    ``sum((x - z) * w) = sum(x * w) - z * sum(w)``. The magnitude of activations is ``most``."""
 
     weights: np.ndarray
     bias: np.ndarray
+    most: int = 128
 
     @staticmethod
     def of(ctx: KernelContext, node: Node, weights: np.ndarray) -> Columns:
@@ -36,12 +38,13 @@ class Columns:
         columns = matrix.astype(np.int64)
         given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
         base = np.zeros((), np.int64) if given is None else given.astype(np.int64).reshape(-1)
-        return Columns(columns, base - zero_point(node.attrs) * columns.sum(axis=1))
+        bits = 8 * operand(node, 0).dtype.numpy.itemsize
+        return Columns(columns, base - zero_point(node.attrs) * columns.sum(axis=1), 1 << bits - 1)
 
     @property
     def spread(self) -> np.ndarray:
         """How far from the bias the accumulators of each channel can come."""
-        return np.asarray(128 * np.abs(self.weights).sum(axis=1))
+        return np.asarray(self.most * np.abs(self.weights).sum(axis=1))
 
     @property
     def reach(self) -> np.ndarray:

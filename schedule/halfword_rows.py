@@ -16,6 +16,7 @@ from ..ir.types import DType
 from ..ops.integer import sum_shift, zero_point
 from .block_contraction import Contraction
 from .kernel import KernelContext
+from .requantization import LIMIT
 from .window import window_rows
 
 Put = Callable[[Expr, Expr], Block]
@@ -23,12 +24,12 @@ Put = Callable[[Expr, Expr], Block]
 
 
 class HalfwordContraction(Contraction):
-    """Its sums are left as they are."""
+    """A contraction of halfwords. ``sums``: these are left as they are."""
 
     unpacks = False
 
-    def __init__(self, ctx: KernelContext) -> None:
-        super().__init__(ctx, limit=0)
+    def __init__(self, ctx: KernelContext, *, sums: bool) -> None:
+        super().__init__(ctx, limit=0 if sums else LIMIT)
 
 
 def halfword_weights(ctx: KernelContext) -> np.ndarray | None:

@@ -120,9 +120,12 @@ def _packed_numbers(work: Contraction) -> _Numbers | None:
 
 
 def _one_pixel_numbers(work: Contraction) -> _Numbers | None:
-    """By multipliers, best by halfwords, of all that follows; ``None`` where that is more, or not exact."""
+    """By multipliers, best by halfwords, of all that follows, or not at all; ``None`` where more follows than a
+    requantization to bytes, or that is not exact."""
     rq = work.requantization
-    if rq is None or not rq.whole:
+    if rq is None:
+        return _Numbers("i32", (), None)
+    if not rq.whole:
         return None
     halfwords = halfword_form(rq, *work.operands.bounds, PRE_SHIFT)
     fixed: Fixed | None = halfwords or fixed_form(rq, *work.operands.bounds, PRE_SHIFT)

@@ -41,8 +41,11 @@ def is_halfword_contraction(ctx: KernelContext) -> bool:
 
 def lower_halfword_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_halfword_contraction` holds."""
-    work = HalfwordContraction(ctx)
-    return (_PixelTiling if work.one_pixel else _HalfwordTiling)(work).emit()
+    work = HalfwordContraction(ctx, sums=False)
+    if work.one_pixel:
+        return _PixelTiling(HalfwordContraction(ctx, sums=True)).emit()
+    work.settle()
+    return _HalfwordTiling(work).emit()
 
 
 def _fits_one_pixel(weights: np.ndarray, matmul: bool) -> bool:
@@ -52,7 +55,7 @@ def _fits_one_pixel(weights: np.ndarray, matmul: bool) -> bool:
 
 
 class _HalfwordTiling(Tiling[Contraction]):
-    """The block leaves accumulators, which the body takes from scratch memory."""
+    """The block leaves bytes, or accumulators in scratch memory, which the body takes from there."""
 
     pixels = PIXELS
     remainder = Remainder.OVERLAP
@@ -62,10 +65,12 @@ class _HalfwordTiling(Tiling[Contraction]):
         ctx = work.ctx
         self.groups = -(-work.depth // GROUP)
         columns = work.padded_columns(4).reshape(work.channels, -1, 4)[:, :, list(_ORDER)].reshape(work.channels, -1)
-        self.weights = ctx.pack("w", pack(replace(GEMM_3X2, factors=False), work.bias, columns, None))
+        rq = work.requantization
+        stream = replace(GEMM_3X2, factors=rq is not None)
+        self.weights = ctx.pack("w", pack(stream, work.bias, columns, None if rq is None else rq.scale))
         self.staged = ctx.temporary("pixels", DType.I32, (self.groups, TWO_PIXELS.words), align=8)
         self.column = ctx.temporary("column", DType.I16, (self.groups * 4,), align=4)
-        self.values = work.scratch(PIXELS)
+        self.values = None if rq is not None and rq.whole else work.scratch(PIXELS)
 
     def prepare(self) -> Block:
         """The activations that fill the last group."""
@@ -74,9 +79,12 @@ class _HalfwordTiling(Tiling[Contraction]):
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         slot = Var(self.work.names.fresh("slot"))
         stage = loop(slot, count, *self._stage(position(slot), slot))
-        pointers = (start(self.weights), start(self.staged), *rows_of(self.values, PIXELS))
-        multiply = Invoke("gemm_3x2_i32", pointers, (self.groups, self.work.channels))
-        return (*stage, multiply, *self.work.epilogue(self.values, count, position, again))
+        work, rq, values = self.work, self.work.requantization, self.values
+        out = work.outputs(position, count) if values is None else rows_of(values, PIXELS)
+        name, scalars = ("gemm_3x2_i32", ()) if rq is None else ("gemm_3x2_i8", (rq.zero_point,))
+        pointers = (start(self.weights), start(self.staged), *out)
+        multiply = Invoke(name, pointers, (self.groups, work.channels, *scalars))
+        return (*stage, multiply, *(() if values is None else work.epilogue(values, count, position, again)))
 
     def _stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         work, g = self.work, Var(self.work.names.fresh("g"))

@@ -35,7 +35,7 @@ def is_helium_halfword_contraction(ctx: KernelContext) -> bool:
 
 def lower_helium_halfword_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_helium_halfword_contraction` holds."""
-    return _SplitTiling(HalfwordContraction(ctx)).emit()
+    return _SplitTiling(HalfwordContraction(ctx, sums=True)).emit()
 
 
 class _SplitTiling(Tiling[HalfwordContraction]):

@@ -92,6 +92,8 @@ GRAPHS = {
     "clamped, single pixel": integer_conv_graph((1, 1, 1, 40), (11, 1, 1, 40), lo=-7),
     "residual": integer_conv_graph((1, 6, 6, 8), (8, 3, 3, 8), pad=SAME, residual=True),
     "residual, odd pixels": integer_conv_graph((1, 5, 5, 8), (8, 1, 1, 8), residual=True),
+    "halfwords, odd pixels": integer_conv_graph((1, 5, 5, 12), (10, 1, 1, 12), dtype=DType.I16),
+    "halfwords, residual": integer_conv_graph((1, 3, 5, 7), (6, 3, 3, 7), pad=SAME, dtype=DType.I16, residual=True),
     "matmul": matmul_graph((6,), 24, 10),
     "matmul, odd rows of a batch": matmul_graph((2, 3), 13, 5),
     "fully connected": matmul_graph((1,), 64, 24),
