@@ -17,7 +17,8 @@ from ..ops.integer import sum_shift, zero_point
 from .block_contraction import Contraction
 from .kernel import KernelContext
 from .requantization import LIMIT
-from .window import window_rows
+from .tensors import TensorRef
+from .window import Window, window_rows
 
 Put = Callable[[Expr, Expr], Block]
 """What is done with an element of a pixel, from its number and its value."""
@@ -52,7 +53,8 @@ def _in_rows(anchor: Node, weights: np.ndarray) -> bool:
 
 def each_element(work: Contraction, position: Sequence[Expr], put: Put) -> Block:
     """``put`` for all that the pixel at ``position`` sees; beyond the border that is the zero point."""
-    return window_rows(work.ctx, work.window, position, _Elements(work, put))
+    sink = Elements(work.ctx, work.x, work.window, work.zero, put)
+    return window_rows(work.ctx, work.window, position, sink)
 
 
 def split(value: Expr, at: Expr, halves: Buffer, width: int, word: Var) -> Block:
@@ -65,24 +67,27 @@ def split(value: Expr, at: Expr, halves: Buffer, width: int, word: Var) -> Block
 
 
 @dataclass(frozen=True)
-class _Elements:
-    """A sink of taps (:class:`ccml.schedule.window.Sink`)."""
+class Elements:
+    """A sink of taps (:class:`ccml.schedule.window.Sink`) that does something with each element of ``x``."""
 
-    work: Contraction
+    ctx: KernelContext
+    x: TensorRef
+    window: Window
+    zero: int
     put: Put
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
-        x, window = self.work.x, self.work.window
+        x = self.x
         *at, channel = x.at((*where, 0))
-        if not window.kernel:
+        if not self.window.kernel:
             return self._each(first, taps, lambda i: x.buffer[*at, channel + i])
         *lead, width, channels = x.buffer.shape
         flat = replace(x.buffer, shape=(*lead, width * channels))
         return self._each(first, taps, lambda i: flat[*at[:-1], at[-1] * channels + channel + i])
 
     def fill(self, first: Expr, taps: int) -> Block:
-        return self._each(first, taps, lambda _: I16(self.work.zero))
+        return self._each(first, taps, lambda _: I16(self.zero))
 
     def _each(self, first: Expr, taps: int, value: Callable[[Expr], Expr]) -> Block:
-        i, depth = Var(self.work.names.fresh("i")), self.work.window.depth
-        return self.work.ctx.rolled(loop(i, taps * depth, *self.put(first * depth + i, value(i))))
+        i, depth = Var(self.ctx.names.fresh("i")), self.window.depth
+        return self.ctx.rolled(loop(i, taps * depth, *self.put(first * depth + i, value(i))))

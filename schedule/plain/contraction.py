@@ -31,10 +31,11 @@ from ..block_contraction import Contraction, Tiling, lower_by_cheapest
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..contraction_results import Position
+from ..halfword_rows import halfword_weights
 from ..kernel import KernelContext
 from ..nibble_weights import ByteTiles, KernelWeights, unpacked_bytes
 from .finish import Finish, PixelRun
-from .staging import PairPixels, WordPixels
+from .staging import HalfwordPixels, PairPixels, WordPixels
 
 DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
@@ -50,9 +51,9 @@ def has_plain_blocks(cpu: Cpu) -> bool:
 
 
 def is_plain_contraction(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, and the
-    CPU has the block instructions."""
-    if not has_plain_blocks(ctx.cpu) or not is_byte_contraction(ctx):
+    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, or of
+    int16 with such of int8, and the CPU has the block instructions."""
+    if not has_plain_blocks(ctx.cpu) or not (is_byte_contraction(ctx) or halfword_weights(ctx) is not None):
         return False
     anchor, weights = ctx.contraction
     return weights is not None and weights.size <= DEPTH * anchor.output.shape[-1]
@@ -61,9 +62,13 @@ def is_plain_contraction(ctx: KernelContext) -> bool:
 def lower_plain_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_plain_contraction` holds."""
     work = Contraction(ctx)
-    rows = [row for row in ROWS if has_block(row.block, ctx.cpu.extensions)]
+    rows = [row for row in ROWS if not _of_halfwords(work) and has_block(row.block, ctx.cpu.extensions)]
     one: list[tuple[Contraction, Callable[[Contraction], Tiling[Contraction]]]] = [(work, _OnePixel)]
     return lower_by_cheapest(one + [(work, partial(_FourPixels, row=row)) for row in rows])
+
+
+def _of_halfwords(work: Contraction) -> bool:
+    return work.x.buffer.dtype is DType.I16
 
 
 class _PlainTiling(Tiling[Contraction]):
@@ -135,14 +140,15 @@ class _FourPixels(_PlainTiling):
 
 
 class _OnePixel(_PlainTiling):
-    """One pixel: some channels at a time, and of what they see a part at a time."""
+    """One pixel, of bytes or halfwords: some channels at a time, and of what they see a part at a time."""
 
     pixels = 1
 
     def __init__(self, work: Contraction) -> None:
         super().__init__(work)
         windows = [*work.window.parts(PART)]
-        staging = WordPixels(work.ctx, work.x, windows[0], work.zero)
+        pixels = HalfwordPixels if _of_halfwords(work) else WordPixels
+        staging = pixels(work.ctx, work.x, windows[0], work.zero)
         firsts = [0, *accumulate(window.size for window in windows)]
         self.parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
         bias = np.zeros(_whole_tiles(len(work.bias)), np.int32)

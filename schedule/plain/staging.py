@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from ...blocks.plain import PIXELS, WEIGHT_OFFSET
 from ...ir.build import store
-from ...ir.loops import I32, Block, Expr, Invoke, Pointer, Var, as_expr
+from ...ir.loops import I32, Alloc, Block, Buffer, Expr, Invoke, Let, Pointer, Space, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
+from ..halfword_rows import Elements
 from ..kernel import KernelContext
 from ..staging import neighbours as row_neighbours
 from ..tensors import TensorRef
@@ -62,6 +63,23 @@ class WordPixels(_Pixels):
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         return (store(self.words[0, slot], 0), *super().stage(position, slot))
+
+
+class HalfwordPixels(WordPixels):
+    """The same of activations of 16 bits."""
+
+    def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
+        names, words = self.ctx.names, self.words
+        total = Buffer(names.fresh("total"), I32, (1,), Space.REG)
+
+        def put(at: Expr, value: Expr) -> Block:
+            word = Var(names.fresh("word"), I32)
+            return (Let(word, I32(value)), store(words[at + 1, slot], word), store(total[0], total[0] + word))
+
+        sink = Elements(self.ctx, self.source.x, self.window, self.zero_point, put)
+        gathered = window_rows(self.ctx, self.window, position, sink)
+        taken = store(words[0, slot], total[0] * -WEIGHT_OFFSET)
+        return (Alloc(total), store(total[0], 0), *gathered, taken)
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ def test_pixels_whose_weights_do_not_fit_a_block(layer: Layer) -> None:
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 @pytest.mark.parametrize("route", [by_c, by_objects])
-@pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
+@pytest.mark.parametrize("machine", [M4, M55, select("cortex-m0plus")], ids=machine_id)
 @pytest.mark.parametrize("name", BYTES)
 def test_weights_of_bytes_on_cortex_m(name: str, machine: Machine, route: Route, tmp_path: Path) -> None:
     with patch.object(generators, "GENERATORS", BLOCKS_FIRST):
