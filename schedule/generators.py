@@ -9,6 +9,7 @@ from math import inf, prod
 from ..blocks import has_block
 from ..ir.graph import Node
 from ..ir.loops import Block
+from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.table import OPS
 from .banded import band_width, is_banded, lower_banded
@@ -125,17 +126,18 @@ def _of_blocks(
 
 
 _FEW_PRODUCTS = 1024
-"""That are not worth the code of a block, if no other layer has it."""
+"""Of halfwords: not worth the code of a block, if no other layer has it."""
 
 
 def _unless_few(emit: Callable[[KernelContext], Block]) -> Estimate:
-    """The predicted cycles, of contractions that have not few products."""
+    """The predicted cycles, of contractions that have not few products of halfwords."""
 
     def cost(ctx: KernelContext) -> float:
         anchor, weights = ctx.contraction
         assert weights is not None
         products = anchor.output.type.size // max(1, anchor.output.shape[-1]) * weights.size
-        return inf if products < _FEW_PRODUCTS else predicted_cycles(emit(ctx.trial()), ctx.cpu)
+        few = anchor.operands[0].dtype is DType.I16 and products < _FEW_PRODUCTS
+        return inf if few else predicted_cycles(emit(ctx.trial()), ctx.cpu)
 
     return cost
 
@@ -267,8 +269,12 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks(
         "helium transposed", _anchors("conv_transpose"), is_transposed, lower_helium_transposed, "helium_gemm_4x2_i8"
     ),
-    _of_blocks(
-        "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, "gemm_1x4_pairs"
+    replace(
+        _of_blocks(
+            "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction,
+            "gemm_1x4_pairs",
+        ),
+        cost=_unless_few(lower_plain_contraction),
     ),
     _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
     Generator("few channels", _anchors("conv"), is_few_channels, lower_few_channels, _written_out),

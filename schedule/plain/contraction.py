@@ -41,6 +41,8 @@ DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
 PART = 128
 """Activations of a single pixel that are staged at a time."""
+HALFWORD_CHANNELS = 48
+"""That share a staged halfword: about twelve cycles."""
 ONE_PIXEL_CHUNK = 128
 """Channels of a single pixel whose accumulators are kept in memory at a time."""
 
@@ -53,10 +55,17 @@ def has_plain_blocks(cpu: Cpu) -> bool:
 def is_plain_contraction(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, or of
     int16 with such of int8, and the CPU has the block instructions."""
-    if not has_plain_blocks(ctx.cpu) or not (is_byte_contraction(ctx) or halfword_weights(ctx) is not None):
+    if not has_plain_blocks(ctx.cpu) or not (is_byte_contraction(ctx) or _are_halfwords(ctx)):
         return False
     anchor, weights = ctx.contraction
     return weights is not None and weights.size <= DEPTH * anchor.output.shape[-1]
+
+
+def _are_halfwords(ctx: KernelContext) -> bool:
+    """Whether activations of 16 bits are worth being staged. Where all registers can be addressed, code of compilers
+    takes as long for products as the block, so that many channels have to share what staging takes."""
+    few = ctx.output.shape[-1:] < (HALFWORD_CHANNELS,) and has_block("gemm_2x4_pairs", ctx.cpu.extensions)
+    return not few and halfword_weights(ctx) is not None
 
 
 def lower_plain_contraction(ctx: KernelContext) -> Block:

@@ -213,9 +213,14 @@ def test_weights_of_bytes_on_cortex_m(name: str, machine: Machine, route: Route,
         by_route(BYTES[name], machine, route, tmp_path)
 
 
-@pytest.mark.parametrize(("columns", "blocks"), [(13, False), (16, True)])
-def test_few_products_do_not_bring_the_code_of_a_block(columns: int, blocks: bool) -> None:
-    program = lower_graph(Layer((1, 70), (70, columns), 0, largest=127).graph(), M55)
+@pytest.mark.parametrize(
+    ("core", "columns", "blocks"),
+    [("m55", 13, False), ("m55", 16, True), ("m3", 47, False), ("m3", 48, True), ("m0plus", 13, False), ("m0plus", 16, True)],
+)
+def test_blocks_where_they_are_worth_it(core: str, columns: int, blocks: bool) -> None:
+    """Not for so few products that their code is more, nor so few channels on a Cortex-M3 that staging
+    takes more."""
+    program = lower_graph(Layer((1, 70), (70, columns), 0, largest=127).graph(), select(f"cortex-{core}"))
     assert any(isinstance(stmt, Invoke) for kernel in program.kernels for stmt in walk_stmts(kernel.body)) is blocks
 
 
