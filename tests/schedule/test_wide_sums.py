@@ -218,7 +218,7 @@ def test_weights_of_bytes_on_cortex_m(name: str, machine: Machine, route: Route,
     [
         ("m55", 13, False), ("m55", 16, True), ("m3", 47, False), ("m3", 48, True), ("m0plus", 13, False),
         ("m0plus", 16, True),
-    ],  # fmt: skip
+    ],
 )
 def test_blocks_where_they_are_worth_it(core: str, columns: int, blocks: bool) -> None:
     """Not for so few products that their code is more, nor so few channels on a Cortex-M3 that staging
