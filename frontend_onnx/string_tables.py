@@ -19,6 +19,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.strings import rows_of
+from .probe import MARK
 from .problems import LimitError
 
 if TYPE_CHECKING:
@@ -141,10 +142,15 @@ def _by_string(builder: FoldingBuilder, value: Value, function: Callable[[Value]
     bounds."""
     extents = builder.extents_of(value, loc)
     inner = bool(extents) and 0 not in extents
-    emit = builder.emit_whole if inner else builder.emit
-    (flat,) = emit("reshape", [value], {"shape": (value.type.size,)}, loc=loc, names=[f"{loc}.flat"])
-    rows = builder.strings[value.name].rows
-    result = function(_chosen(builder, rows, flat, loc, f"{loc}.rows"))
+    rows, size, name = builder.strings[value.name].rows, value.type.size, f"{loc}.rows"
+    if value.name in builder.constants:  # flat numbers would be constants of another extent
+        each = _chosen(builder, rows, value, loc, name)
+        (chosen,) = builder.emit("reshape", [each], {"shape": (size, *rows.shape[1:])}, loc=loc, names=[f"{loc}.flat"])
+    else:
+        emit = builder.emit_whole if inner else builder.emit
+        (flat,) = emit("reshape", [value], {"shape": (size,)}, loc=loc, names=[f"{loc}.flat"])
+        chosen = _chosen(builder, rows, flat, loc, name)
+    result = function(chosen)
     shape = (*value.shape, *result.shape[1:])
     if not inner:
         return _reshaped(builder, result, shape, loc)
@@ -172,26 +178,53 @@ def _reshaped(builder: FoldingBuilder, value: Value, shape: tuple[int, ...], loc
 
 
 def merged(builder: FoldingBuilder, values: Sequence[Value], loc: str) -> tuple[list[Value], Value]:
-    """Strings of several tables as numbers of rows of one, which is returned with them."""
+    """Strings of several tables as numbers of rows of one, which is returned with them.
+
+    Tables whose rows follow from the extent of a ranged dimension stand behind the others, and of several the rows
+    alternate: where a string is must not depend on the bound of an extent.
+    """
     found_rows = [builder.strings[value.name].rows for value in values]
     tables = list({rows.name: rows for rows in found_rows}.values())
     if len(tables) == 1:
         return list(values), tables[0]
     bound = max(rows.shape[1] for rows in tables)
-    starts, start = {}, 0
-    for rows in tables:
-        starts[rows.name] = start
+    ranged = [rows for rows in tables if MARK in rows.name or 0 in builder.extents_of(rows, loc)]
+    fixed = [rows for rows in tables if rows not in ranged]
+    places: dict[str, tuple[int, int]] = {}
+    start = 0
+    for rows in fixed:
+        places[rows.name] = (1, start)
         start += rows.shape[0]
-    wide = [widened(builder, rows, bound, loc) for rows in tables]
-    (table,) = builder.emit("concat", wide, {"axis": 0}, loc=loc, names=[f"{loc}.strings"])
-    found = []
-    for value in values:
-        offset = starts[builder.strings[value.name].rows.name]
-        if offset:
-            number = builder.constant(np.asarray(offset, np.int32), f"{loc}.start")
-            (value,) = builder.emit("add", [value, number], loc=loc, names=[f"{loc}.numbers"])
-        found.append(value)
-    return found, table
+    places |= {rows.name: (len(ranged), start + place) for place, rows in enumerate(ranged)}
+    wide = [widened(builder, rows, bound, loc) for rows in (fixed if ranged[1:] else fixed + ranged)]
+    if ranged[1:]:
+        wide.append(_alternating(builder, ranged, bound, loc))
+    (table,) = builder.emit("concat", wide, {"axis": 0}, loc=loc, names=[f"{loc}.strings"]) if wide[1:] else wide
+    return [_renumbered(builder, v, *places[r.name], loc) for v, r in zip(values, found_rows)], table
+
+
+def _renumbered(builder: FoldingBuilder, value: Value, step: int, start: int, loc: str) -> Value:
+    for op, by, neutral in (("mul", step, 1), ("add", start, 0)):
+        if by != neutral:
+            number = builder.constant(np.asarray(by, np.int32), f"{loc}.start")
+            (value,) = builder.emit(op, [value, number], loc=loc, names=[f"{loc}.numbers"])
+    return value
+
+
+def _alternating(builder: FoldingBuilder, tables: Sequence[Value], bound: int, loc: str) -> Value:
+    """The first row of each table, the second of each, and so on, as many as the largest has within its bounds."""
+
+    def whole(op: str, values: Sequence[Value], **attrs: AttrValue) -> Value:
+        return builder.emit_whole(op, values, attrs, loc=loc, names=[f"{loc}{MARK}"])[0]
+
+    most, count = max(rows.shape[0] for rows in tables), len(tables)
+    each = []
+    for rows in tables:
+        missing = (most - rows.shape[0], bound - rows.shape[1])
+        if any(missing):
+            rows = whole("pad", [rows], before=(0, 0), after=missing, mode="constant", value=0)
+        each.append(whole("reshape", [rows], shape=(most, 1, bound)))
+    return whole("reshape", [whole("concat", each, axis=1)], shape=(most * count, bound))
 
 
 def widened(builder: FoldingBuilder, rows: Value, bound: int, loc: str) -> Value:

@@ -210,6 +210,26 @@ def test_an_extent_of_strings_is_an_argument() -> None:
             assert found["f"].tolist() == (x[:, 1:2] == "a").tolist()
 
 
+def test_strings_of_several_inputs_of_a_ranged_extent() -> None:
+    """Where a string is depends on no bound: tables of equal and of other lengths, and one with a constant."""
+    nodes = [helper.make_node("Concat", ["x", "w"], ["joined"], axis=1),
+             helper.make_node("Concat", ["joined", "x"], ["twice"], axis=1),
+             helper.make_node("Where", ["there", "x", "k"], ["chosen"]),
+             helper.make_node("Equal", ["joined", "k"], ["same"])]  # fmt: skip
+    inputs = [value("x", ["n", 3], STRING), value("w", ["n", 1], STRING), value("there", ["n", 3], TensorProto.BOOL)]
+    proto = model(nodes, inputs, ["joined", "twice", "chosen", "same"], {"k": np.array("a", object)})
+    for run in programs(proto, dims={"n": Range(1, 4)}):
+        for count in (1, 3, 4):
+            x = np.concatenate([X, X])[:count]
+            feeds = {"x": x, "w": x[:, :1] + "w", "there": np.arange(3 * count).reshape(count, 3) % 2 == 0}
+            joined = np.concatenate([x, feeds["w"]], 1)
+            found = run.run(feeds)
+            assert found["joined"].tolist() == joined.tolist()
+            assert found["twice"].tolist() == np.concatenate([joined, x], 1).tolist()
+            assert found["chosen"].tolist() == np.where(feeds["there"], x, "a").tolist()
+            assert found["same"].tolist() == (joined == "a").tolist()
+
+
 @pytest.mark.parametrize("shape", [["n"], ["n", 2], ["n", "m"]])
 def test_parts_of_as_many_strings_as_a_run_has(shape: list[int | str]) -> None:
     split = helper.make_node("StringSplit", ["x"], ["p", "c"], delimiter=" ")
