@@ -12,7 +12,9 @@ Sums that hit halves, as scales that are powers of two make them do, are wanted 
 instead; there, code - 1/2 and code + 1/2 belong to an even code, and not to an odd one.
 
 The length of the interval is concave in the multipliers, so a step-wise ascent from the real solution finds one that is
-not empty, if there is one near. What is found has been checked for every operand: the interval is that check.
+not empty, if there is one near. What is found has been checked for every operand: the interval is that check. Of the
+operands with one code, ``f`` is least and greatest in corners of their convex hull, so that these are all that is
+looked at, some thousand of 65536.
 """
 
 from __future__ import annotations
@@ -107,6 +109,8 @@ def _find(wanted: _Wanted, reals: np.ndarray, terms: Sequence[np.ndarray], shift
     slopes = _slopes(wanted, reals, columns)
     if slopes is None:
         return None
+    kept = corners(wanted.codes, columns)
+    wanted, columns = replace(wanted, codes=wanted.codes[kept]), [column[kept] for column in columns]
     for shift in shifts:
         start = [round(float(slope) * 2**shift) for slope in slopes]
         if not _fits(wanted, columns, start, shift):
@@ -126,6 +130,38 @@ def _slopes(target: _Wanted, reals: np.ndarray, terms: Sequence[np.ndarray]) -> 
     wanted = reals[inside].astype(float)
     solution = np.linalg.lstsq(columns, wanted, rcond=None)[0]
     return solution[:-1] if np.max(np.abs(columns @ solution - wanted)) < 0.5 else None
+
+
+def corners(codes: np.ndarray, terms: Sequence[np.ndarray]) -> np.ndarray:
+    """The places of those elements of one or two ``terms`` that are corners of the convex hull of all with the same
+    code: nowhere else is a linear function of the terms less or greater."""
+    order = np.lexsort((*reversed(terms), codes))
+    ends = _ends(codes[order]) if len(terms) == 1 else _ends(codes[order], terms[0][order])
+    below, above = (order[end] for end in ends)
+    if len(terms) == 2:
+        points = np.stack([codes, *terms])
+        below, above = _convex(points, below, 1), _convex(points, above, -1)
+    return np.unique(np.concatenate((below, above)))
+
+
+def _ends(*keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the last place of each run of elements that are the same in all ``keys``."""
+    changes = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    return np.flatnonzero(np.r_[True, changes]), np.flatnonzero(np.r_[changes, True])
+
+
+def _convex(points: np.ndarray, chain: np.ndarray, sign: int) -> np.ndarray:
+    """What is left of ``chain``, places of points (code, x, y) in the order of code and x, without those that are not
+    below (``sign`` 1) or above (-1) the line between their neighbours of the same code."""
+    while True:
+        code, x, y = points[:, chain]
+        inner = code[:-2] == code[2:]
+        across, up = x[2:] - x[:-2], y[2:] - y[:-2]
+        side = sign * (across * (y[1:-1] - y[:-2]) - up * (x[1:-1] - x[:-2]))
+        kept = np.r_[True, ~(inner & (side >= 0)), True][: len(chain)]
+        if kept.all():
+            return chain
+        chain = chain[kept]
 
 
 def _fits(wanted: _Wanted, terms: Sequence[np.ndarray], multipliers: Sequence[int], shift: int) -> bool:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ccml.passes.integerize.proofs import FLOAT_LIMIT, LIMIT, find_even_sum, find_product, find_scalings, find_sum
+from ccml.passes.integerize.proofs import (
+    FLOAT_LIMIT,
+    LIMIT,
+    corners,
+    find_even_sum,
+    find_product,
+    find_scalings,
+    find_sum,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,3 +90,18 @@ def test_channels_share_a_shift_and_bounds() -> None:
 def test_what_is_not_linear_has_none() -> None:
     reals = np.outer(CODES, CODES) / 100
     assert find_sum(rounded(reals, 0), reals, CODES, CODES) is None
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 2))
+def test_linear_functions_are_least_and_greatest_in_corners(seed: int, dimensions: int) -> None:
+    """Of points in any order, on lines and repeated, by code; and corners are few of many."""
+    rng = np.random.default_rng(seed)
+    terms = [rng.integers(-9, 9, 300) for _ in range(dimensions)]
+    codes = sum(term * factor for term, factor in zip(terms, (3, 5), strict=False)) // 7 + rng.integers(0, 2, 300)
+    kept = corners(codes, terms)
+    assert len(kept) < len(codes) / 2
+    for multipliers in ((1, 0), (0, -1), (3, 5), *rng.integers(-99, 99, (5, 2)).tolist()):
+        f = np.asarray(sum(m * term for m, term in zip(multipliers, terms, strict=False)))
+        for code in np.unique(codes):
+            every, few = f[codes == code], f[kept][codes[kept] == code]
+            assert (every.min(), every.max()) == (few.min(), few.max())
