@@ -28,7 +28,12 @@ from .few_channels import is_few_channels, lower_few_channels
 from .generic import lower_nest, lower_pointwise
 from .grouped_lanes import grouped_share, is_grouped_lanes, lower_grouped_lanes
 from .halfword_product import is_halfword_product, lower_halfword_product
-from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
+from .helium.contraction import (
+    is_helium_contraction,
+    is_helium_transposed,
+    lower_helium_contraction,
+    lower_helium_transposed,
+)
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.depthwise_taps import is_helium_taps, lower_helium_taps
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
@@ -267,7 +272,8 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("dsp product", _anchors("matmul"), is_product, lower_dsp_product, "gemm_3x2_i8"),
     _of_blocks("helium product", _anchors("matmul"), is_product, lower_helium_product, "helium_gemm_4x2_i8"),
     _of_blocks(
-        "helium transposed", _anchors("conv_transpose"), is_transposed, lower_helium_transposed, "helium_gemm_4x2_i8"
+        "helium transposed", _anchors("conv_transpose"), is_helium_transposed, lower_helium_transposed,
+        "helium_gemm_4x2_i8",
     ),
     replace(
         _of_blocks(

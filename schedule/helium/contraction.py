@@ -23,7 +23,7 @@ from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout, stored_words
 from ..requantization import MOST_PRODUCT
-from ..transposed import lower_transposed
+from ..transposed import is_transposed, lower_transposed
 from ..window import Window
 from .finish import finish_pixels, made_pixels
 from .numbers import helium_numbers
@@ -36,7 +36,17 @@ CHUNK = 32
 def is_helium_contraction(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights."""
     known = is_byte_contraction(ctx) or is_byte_group_contraction(ctx)
-    return known and len(ctx.contraction[0].operands[1].shape) <= 4
+    return known and _are_rows_of_images(ctx)
+
+
+def is_helium_transposed(ctx: KernelContext) -> bool:
+    """Whether :func:`is_transposed` holds, of lines and images."""
+    return is_transposed(ctx) and _are_rows_of_images(ctx)
+
+
+def _are_rows_of_images(ctx: KernelContext) -> bool:
+    """Whether windows are some rows of taps, as :class:`Rows` reads them."""
+    return len(ctx.contraction[0].operands[1].shape) <= 4
 
 
 def lower_helium_contraction(ctx: KernelContext) -> Block:
@@ -77,7 +87,7 @@ def _pixels_together(work: Contraction) -> Iterator[Contraction]:
 
 
 def lower_helium_transposed(ctx: KernelContext) -> Block:
-    """``conv_transpose``, for which :func:`is_transposed` holds."""
+    """``conv_transpose``, for which :func:`is_helium_transposed` holds."""
     return lower_transposed(ctx, lambda phase: _lower([phase], None), MOST_PRODUCT, None)
 
 

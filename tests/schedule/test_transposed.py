@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,17 @@ def floats(
 
 on_machines = pytest.mark.parametrize("machine", machines(), ids=lambda machine: machine.cpu.name)
 by_shapes = pytest.mark.parametrize("shapes", WIDER.values(), ids=list(WIDER))
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("machine", [M4, M55], ids=["m4", "m55"])
+def test_volumes_emulated(machine: Machine, tmp_path: Path) -> None:
+    """Windows of several planes, which block instructions of rows cannot read."""
+    graph = transposed(*WIDER["volume"], table=True)
+    feeds, (y,) = random_inputs(graph), graph.outputs
+    program = lower_graph(graph, machine)
+    named = replace(program, outputs=tuple(replace(item, name="y", c_name="y") for item in program.outputs))
+    np.testing.assert_array_equal(by_c(named, machine, feeds, tmp_path), evaluate_graph(graph, feeds)[y.name])
 
 
 @on_machines
