@@ -101,7 +101,8 @@ class _Quantized:
 
 
 def quantized(seed: int, prefix: str = "") -> Case | None:
-    """A graph of 2 to 8 steps on tensors ``[batch, channels, height, width]`` or ``[batch, steps, features]``."""
+    """A graph of 2 to 8 steps on tensors ``[batch, channels, height, width]``, ``[batch, steps, features]`` (or
+    channels and columns) or ``[batch, channels, depth, height, width]``."""
     rng = np.random.default_rng([seed, crc32(b"qdq")])
     b = Builder(rng, int(rng.choice([13, 17, 21])), prefix)
     wide = b.opset >= 21 and b.flip(0.2)
@@ -109,8 +110,11 @@ def quantized(seed: int, prefix: str = "") -> Case | None:
     kinds = b.pick([("int16", "int8"), ("int16",), ("int16", "uint16")] if wide else narrow)
     q = _Quantized(b, kinds)
     images = b.flip(0.65)
-    shape = (b.between(1, 2), b.between(1, 6), b.between(1, 8), b.between(1, 8)) if images else (
+    channels = b.between(1, 6) if b.flip(0.7) else 8 * b.between(1, 3)
+    shape = (b.between(1, 2), channels, b.between(1, 8), b.between(1, 8)) if images else (
         b.between(1, 2), b.between(1, 6), b.between(1, 9))  # fmt: skip
+    if b.flip(0.12):
+        shape = (1, b.between(1, 5), b.between(1, 3), b.between(1, 4), b.between(1, 5))
     if b.flip(0.3):
         kind = str(b.pick(kinds))
         stored = b.data(kind, shape, np.iinfo(kind).min, np.iinfo(kind).max)
@@ -180,13 +184,17 @@ def _recurrent(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
 
 def _conv(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
     b, channels = q.b, x.shape[1]
-    group = channels if b.flip(0.3) else 1
+    group = _group(b, channels)
     out = group * b.between(1, 2) if group > 1 else b.between(1, 8)
     kernel = kernel_of(b, x.shape[2:])
     more = window_attributes(b, x.shape[2:], kernel)
     w, scales = q.weights((out, channels // group, *kernel), 0)
     (y,) = b.node("Conv", [x, w, q.bias(out, scales, x)], group=group, **more)
     return _activated(q, y)
+
+
+def _group(b: Builder, channels: int) -> int:
+    return int(b.pick([1, 1, channels, b.pick([n for n in range(1, channels + 1) if channels % n == 0])]))
 
 
 def _activated(q: _Quantized, y: Tensor) -> Tensor:
@@ -199,9 +207,16 @@ def _activated(q: _Quantized, y: Tensor) -> Tensor:
 
 
 def _conv_transpose(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
-    out = q.b.between(1, 4)
-    w, _ = q.weights((x.shape[1], out, q.b.between(1, 3), q.b.between(1, 3)), 1)
-    return q.b.node("ConvTranspose", [x, w], strides=[q.b.between(1, 2)] * 2)[0]
+    """With a bias where there is one group: its scales are those of the results' channels."""
+    b, channels, spatial = q.b, x.shape[1], len(x.shape) - 2
+    group = _group(b, channels)
+    out = b.between(1, 4) if group < channels or channels == 1 else 1
+    kernel, strides = ([b.between(1, 3) for _ in range(spatial)] for _ in range(2))
+    pads = [b.between(0, min(size - 1, 1)) for size in (*kernel, *kernel)]
+    more = b.some(output_padding=[b.between(0, stride - 1) for stride in strides]) | b.some(pads=pads)
+    w, scales = q.weights((channels, out, *kernel), 1)
+    bias = q.bias(out, scales, x) if group == 1 else None
+    return b.node("ConvTranspose", [x, w, bias], strides=strides, group=group, **more)[0]
 
 
 def _matmul(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
@@ -314,5 +329,6 @@ def _resize(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
 
 _COMMON: tuple[Step, ...] = (_matmul, _function, _binary, _binary, _move, _softmax, _normalized, _product, _gemm)
 _STEPS: dict[int, tuple[Step, ...]] = {
-    3: (_recurrent, *_COMMON), 4: (_conv, _conv, _conv, _pool, _conv_transpose, _resize, *_COMMON),
+    3: (_recurrent, _conv, *_COMMON), 4: (_conv, _conv, _conv, _pool, _conv_transpose, _resize, *_COMMON),
+    5: (_conv, _conv_transpose, _pool, _function, _binary, _move),
 }  # fmt: skip
