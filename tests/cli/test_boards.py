@@ -71,6 +71,15 @@ def test_integers_outside_where_a_float_image_is_too_large(tmp_path: Path) -> No
     assert done.exit_code == 0, done.stderr
 
 
+def test_what_fits_closely_depends_on_data(tmp_path: Path) -> None:
+    """Within a few per cent of the limit, with random data."""
+    model = wide_model(tmp_path / "wide.onnx")
+    given = ["compile", model, "-t", "cortex-m4", "--clock", "80MHz", "-o", tmp_path / "out", "--max-time"]
+    (took,) = re.findall(r"closest is .* --calibration FILE: time ([.0-9]+) of", ccml(*given, "100us").stderr)
+    hint = ccml(*given, f"{1010 * float(took):.0f}us").stderr
+    assert "hint: perhaps with --quantize int8 " in hint and f"which depends on the data: time {took} of" in hint
+
+
 def test_where_nothing_helps_the_closest_is_named(tmp_path: Path) -> None:
     model = wide_model(tmp_path / "wide.onnx")
     done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "4KiB", "-o", tmp_path / "out")
