@@ -47,6 +47,10 @@ class Way:
     goal: Goal
     quantized: QuantizeOptions | None = None
 
+    @property
+    def calibrated(self) -> bool:
+        return self.quantized is not None and self.quantized.mode is Mode.INT8
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -56,13 +60,9 @@ class Tried:
     needs: Sequence[Need]
 
     @property
-    def calibrated(self) -> bool:
-        return self.way.quantized is not None and self.way.quantized.mode is Mode.INT8
-
-    @property
     def fits(self) -> bool:
         """Whatever the data."""
-        return bool(self.needs) and self.worst <= 1 - _SPREAD * self.calibrated
+        return bool(self.needs) and self.worst <= 1 - _SPREAD * self.way.calibrated
 
     @property
     def worst(self) -> float:
@@ -117,7 +117,7 @@ def with_ways_out(problem: CcmlError, case: Case) -> CcmlError:
 
 
 def _options(tried: Tried) -> str:
-    return f"{tried.way.options} --calibration FILE" if tried.calibrated else tried.way.options
+    return f"{tried.way.options} --calibration FILE" if tried.way.calibrated else tried.way.options
 
 
 class _Trials:
@@ -154,7 +154,7 @@ class _Trials:
 
     def fit_wider(self, way: Way) -> bool:
         """Whether a model that fits with 8 bits does so with 16 bits for what layers hand on to each other."""
-        if way.quantized is None or way.quantized.mode is not Mode.INT8:
+        if way.quantized is None or not way.calibrated:
             return False
         wider = replace(way.quantized, activations="int16")
         log.info("trying %s %s", way.options, _WIDER)
