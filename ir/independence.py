@@ -9,7 +9,8 @@ of each other. Variables of loops around the one in question are the same in bot
         for i:8
           y[a*8 + i, b] = ...
 
-Where conditions leave a variable a single value, as in the last block of rows, an index need not depend on it.
+Where conditions leave a variable a single value, as in the last block of rows, an index need not depend on it. Block
+instructions may read parameters that nothing in the loops writes, and write what is allocated there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .bounds import Bounds, Linear
-from .loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var
+from .instructions import NO_BLOCKS, BlockTable
+from .loops import Access, Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var
 from .loops_rewrite import most_lanes, stmt_loads, walk_expr
 
 
@@ -33,20 +35,21 @@ class _Access:
     bounds: Bounds
 
 
-def are_independent(loops: Sequence[For]) -> bool:
+def are_independent(loops: Sequence[For], blocks: BlockTable = NO_BLOCKS) -> bool:
     """Whether all passages of ``loops``, each of which holds nothing but the next, provably write what no other passage
-    writes or reads. Memory of the caller's behind different parameters has to be apart."""
-    return separating_dimensions(loops) is not None
+    writes or reads. Memory of the caller's behind different parameters has to be apart. ``blocks`` tell what block
+    instructions access."""
+    return separating_dimensions(loops, blocks) is not None
 
 
-def separating_dimensions(loops: Sequence[For]) -> tuple[int, ...] | None:
+def separating_dimensions(loops: Sequence[For], blocks: BlockTable = NO_BLOCKS) -> tuple[int, ...] | None:
     """For each of ``loops`` the dimension of what they write in which their passages are apart, the outermost one of
     all parameters; ``None`` where they are not :func:`are_independent`."""
     bounds = Bounds()
     for loop in loops:
         bounds = bounds.in_loop(loop.var, loop.extent)
-    collector = _Collector()
-    if not collector.block(loops[-1].body, bounds):
+    collector = _Collector(blocks)
+    if not collector.block(loops[-1].body, bounds) or collector.written & collector.read_by_blocks:
         return None
     found = []
     for number, loop in enumerate(loops):
@@ -61,9 +64,11 @@ def separating_dimensions(loops: Sequence[For]) -> tuple[int, ...] | None:
 class _Collector:
     """Finds the accesses of parameters, and the parameters that are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: BlockTable) -> None:
+        self.blocks = blocks
         self.accesses: dict[str, list[_Access]] = {}
         self.written: set[str] = set()
+        self.read_by_blocks: set[str] = set()
         self.local: set[str] = set()
 
     def block(self, block: Block, bounds: Bounds) -> bool:
@@ -90,7 +95,20 @@ class _Collector:
                     elif buffer.name not in self.local:
                         return False
                 case Invoke():
-                    return False
+                    if not self._invoke(stmt):
+                        return False
+        return True
+
+    def _invoke(self, stmt: Invoke) -> bool:
+        """Whether a block instruction writes nothing but what is allocated in the loops."""
+        if stmt.block not in self.blocks or not stmt.known:
+            return False
+        params = self.blocks[stmt.block].kernel(stmt.numbers).params
+        for param, pointer in zip(params, stmt.pointers, strict=True):
+            if param.access is not Access.READ and pointer.buffer.name not in self.local:
+                return False
+            if pointer.buffer.space is Space.GLOBAL:
+                self.read_by_blocks.add(pointer.buffer.name)
         return True
 
     def _reads(self, stmt: Stmt, bounds: Bounds) -> None:

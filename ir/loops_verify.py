@@ -138,7 +138,7 @@ class _Verifier:
                 self._fail("L16", f"{self._kernel.chunked} parallel loops of constant extents are not outside")
             loops.append(loop)
             body = loop.body
-        if self._kernel.scalars or not are_independent(loops):
+        if self._kernel.scalars or not are_independent(loops, self._blocks):
             self._fail("L16", "its chunks may meet in memory")
 
     def _foreign(self, foreign: Foreign) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
+from ..blocks import BLOCKS
 from ..ir.bounds import Bounds
 from ..ir.build import lt
 from ..ir.chunks import chunk_loops
@@ -28,6 +29,7 @@ from ..ir.loops import (
     Expr,
     For,
     If,
+    Invoke,
     Kernel,
     Let,
     Load,
@@ -60,14 +62,19 @@ _DEEPEST = 2
 """Loops that are split at most."""
 _BYTES = 4
 """Of memory that are read or written in the time of an operation."""
+_PER_CYCLE = 3
+"""Operations in a cycle of what block instructions take, about."""
 
 
 def phases(body: Block) -> Iterator[Block]:
-    """The outermost loops, one by one; what is between them, together with all that uses names that are bound there."""
+    """The outermost loops, one by one; what is between them, together with all that uses names that are bound there, or
+    is behind a block instruction that changes nothing but a state of the CPU."""
     together: list[Stmt] = []
     bound: set[str] = set()
+    configured = False
     for number, stmt in enumerate(body):
-        if isinstance(stmt, For) and bound.isdisjoint(_names(body[number:])):
+        configured |= isinstance(stmt, Invoke) and not stmt.pointers
+        if isinstance(stmt, For) and not configured and bound.isdisjoint(_names(body[number:])):
             if together:
                 yield tuple(together)
             together, bound = [], set()
@@ -119,7 +126,7 @@ def split(phase: Block, threads: int, temporaries: Set[str], weights: int, decid
 def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[str]) -> Split | None:
     """``loops`` in chunks, of the loop first whose passages are furthest apart in memory, so that what a thread reads
     in the next layer is mostly what it wrote in this one."""
-    dimensions = separating_dimensions(loops)
+    dimensions = separating_dimensions(loops, BLOCKS)
     if dimensions is not None:
         order = sorted(range(len(loops)), key=dimensions.__getitem__)
         body, count = _in_chunks(loops, wanted, order)
@@ -130,7 +137,7 @@ def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[s
         return None
     memories = dict.fromkeys(own, tuple(_extents(_chunks_of(body, count))))
     body = _with_own_memory(body, memories, count)
-    return Split(body, count, memories) if are_independent(_chunks_of(body, count)) else None
+    return Split(body, count, memories) if are_independent(_chunks_of(body, count), BLOCKS) else None
 
 
 def merged(one: Split, other: Split) -> Split | None:
@@ -142,7 +149,7 @@ def merged(one: Split, other: Split) -> Split | None:
     body = (*loops[-1].body, *substitute(others[-1].body, dict(same)))
     for loop in reversed(loops):
         body = (replace(loop, body=body),)
-    return Split(body, one.chunked) if are_independent(_chunks_of(body, one.chunked)) else None
+    return Split(body, one.chunked) if are_independent(_chunks_of(body, one.chunked), BLOCKS) else None
 
 
 def _extents(loops: Sequence[For]) -> list[int]:
@@ -235,6 +242,8 @@ def _operations(body: Block, bounds: Bounds) -> float:
         if isinstance(stmt, Store):
             total += _access(stmt.buffer, stmt.value.type.lanes)
         total += sum(_cost(part) for expr in stmt_exprs(stmt) for part in _values(expr))
+        if isinstance(stmt, Invoke):
+            total += _of_block(stmt)
         if isinstance(stmt, For):
             _, most = bounds.range(stmt.extent)
             inside = _operations(stmt.body, bounds.in_loop(stmt.var, stmt.extent))
@@ -242,6 +251,12 @@ def _operations(body: Block, bounds: Bounds) -> float:
         if isinstance(stmt, If):
             total += max(_operations(stmt.then, bounds), _operations(stmt.orelse, bounds))
     return total
+
+
+def _of_block(stmt: Invoke) -> float:
+    row = BLOCKS[stmt.block]
+    cycles = row.cycles.on(row.extensions)
+    return operations(row.kernel(stmt.numbers).body) if cycles is None else _PER_CYCLE * cycles(*stmt.numbers)
 
 
 def _cost(part: Expr) -> float:

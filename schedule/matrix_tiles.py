@@ -22,9 +22,24 @@ import numpy as np
 
 from ..blocks import BLOCKS
 from ..blocks.matrix_tiles import COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, ROWS_OF_TILE, product_name
-from ..ir.build import load, lt, minimum, select
+from ..ir.build import load, lt, minimum
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, For, Invoke, Pointer, Space, Type, Var, as_expr
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Invoke,
+    Pointer,
+    Space,
+    Type,
+    Var,
+    as_expr,
+    const_value,
+)
 from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
@@ -40,7 +55,7 @@ from .tensors import Halo, TensorRef
 
 BLOCK = 2 * COLUMNS_OF_TILE
 """Columns of a block."""
-_LEAST_WORK = 4000
+_LEAST_WORK = 8000
 """Cycles of products for which tiles are configured once, at least."""
 _KEPT_WEIGHTS = 1 << 18
 """Bytes of weights that caches keep while rows pass: more are read once, a block of columns for all rows."""
@@ -219,32 +234,35 @@ class Grid:
         """One of the two tiles of a block."""
         *lead, place = block
         if not self.lines:
-            return self._tile(lead, place * 2 + number, as_expr(self.rows), self.tiles % 2 == 1 and number == 1)
+            return self._tile((*lead, place * 2 + number), lead, self.tiles % 2 == 1 and number == 1)
         *outer, pair = lead
         line, lines = pair * 2 + number, self.shape[-2]
         if number == 0 or lines % 2 == 0:
-            return self._tile((*outer, line), place, as_expr(self.rows), beyond=False)
-        left = select(lt(line, as_expr(lines)), as_expr(self.rows), as_expr(0))
-        return self._tile((*outer, minimum(line, as_expr(lines - 1))), place, left, beyond=False)
+            return self._tile((*outer, line, place), (*outer, line))
+        tile = self._tile((*outer, line, place), (*outer, minimum(line, as_expr(lines - 1))))
+        return replace(tile, exists=lt(line, as_expr(lines)))
 
-    def _tile(self, lead: Sequence[Expr], number: Expr, rows: Expr, beyond: bool) -> Tile:
-        """Tile ``number`` of a line, which may be ``beyond`` the last of them."""
-        line = self.shape[-1]
-        first = number * self.rows
-        if line % self.rows == 0 and not beyond:
-            return Tile((*lead, first), as_expr(0), rows)
-        begin = minimum(first, as_expr(line - self.rows))
-        again = minimum(first - begin, as_expr(self.rows))
-        return Tile((*lead, begin), again, minimum(rows, as_expr(self.rows) - again))
+    def _tile(self, number: Sequence[Expr], source: Sequence[Expr], beyond: bool = False) -> Tile:
+        """The last of ``number`` is that of the tile in its line, which may be ``beyond`` the last of them; what it is
+        made of is at that of ``source``."""
+        *lead, tile = number
+        line = as_expr(self.shape[-1])
+        first, rows = tile * self.rows, as_expr(self.rows)
+        if self.shape[-1] % self.rows == 0 and not beyond:
+            return Tile((*lead, first), (*source, first), rows)
+        begin, left = minimum(first, line - self.rows), minimum(rows, line - first)
+        return Tile((*lead, first), (*source, begin), left, lt(first, line) if beyond else None)
 
 
 @dataclass(frozen=True)
 class Tile:
-    """It begins at a ``position`` of the result; the first rows are there ``again``, ``left`` are to be finished."""
+    """Its results are from ``position`` on, as many rows as are ``left``: the last ones of those that are computed from
+    what is at ``source``. Where there is a condition for it, it may be that it does not ``exist``."""
 
     position: tuple[Expr, ...]
-    again: Expr
+    source: tuple[Expr, ...]
     left: Expr
+    exists: Expr | None = None
 
 
 def _product_cycles(rows: int, panels: int, runs: _Runs) -> float:
@@ -264,6 +282,17 @@ def _cycles(runs: _Runs, grid: Grid, columns: int) -> float:
 
 
 # ---------------------------------------------------------------- the loops
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """Blocks of a grid: those of one ``lead``, of ``count`` from ``first`` on in the next dimension, and all of the
+    ``inner`` ones."""
+
+    lead: tuple[Expr, ...]
+    first: Expr
+    count: Expr
+    inner: tuple[int, ...]
 
 
 class _Tiled:
@@ -292,19 +321,32 @@ class _Tiled:
         return (self.window.stride[-1] if self.window.kernel else 1) * self.x.buffer.strides[-2]
 
     def _loops(self) -> Block:
+        """Of many weights each is read once; of few, what all columns sum is."""
         if self.runs.size * self.columns > _KEPT_WEIGHTS:
-            return self._over_columns(lambda first, columns: self._configured(self._rows(first, columns)))
-        together = self._together()
-        count = self.grid.count // together
-        panel = Var(self.names.fresh("panel"))
-        rows = (loop_index(panel, count) * together, together)
-        return loop(panel, count, *self._configured(self._over_columns(partial(self._rows, part=rows))))
+            return self._over_columns(lambda first, columns: self._panels(columns, partial(self._rows, first, columns)))
+        return self._panels(self.columns, lambda part: self._over_columns(partial(self._rows, part=part)))
 
-    def _together(self) -> int:
-        """Blocks of rows, as many as divide all, for which it is worth to configure tiles."""
-        each = _cycles(self.runs, self.grid, self.columns) / self.grid.count
-        divisors = (size for size in range(1, self.grid.count + 1) if self.grid.count % size == 0)
-        return next((size for size in divisors if size * each >= _LEAST_WORK), self.grid.count)
+    def _panels(self, columns: int, make: Callable[[_Panel], Block]) -> Block:
+        """``make`` of ``columns`` for panels of blocks of rows for which it is worth to configure tiles."""
+        each = _cycles(self.runs, self.grid, columns) / self.grid.count
+        blocks = self.grid.blocks
+        dim = next(dim for dim in reversed(range(len(blocks))) if dim == 0 or each * prod(blocks[dim:]) >= _LEAST_WORK)
+        line = each * prod(blocks[dim + 1 :])
+        count = max(1, blocks[dim] // ceil(_LEAST_WORK / line))
+        size = ceil(blocks[dim] / count)
+        count = ceil(blocks[dim] / size)
+        lead = [Var(self.names.fresh("line")) for _ in blocks[:dim]]
+        panel = Var(self.names.fresh("panel"))
+        first = loop_index(panel, count) * size
+        whole = blocks[dim] % size == 0
+        part = _Panel(
+            tuple(loop_index(var, extent) for var, extent in zip(lead, blocks)), first,
+            as_expr(size) if whole else minimum(as_expr(size), as_expr(blocks[dim]) - first), blocks[dim + 1 :],
+        )  # fmt: skip
+        block = loop(panel, count, *self._configured(make(part)))
+        for var, extent in reversed(list(zip(lead, blocks))):
+            block = loop(var, extent, *block)
+        return block
 
     def _configured(self, block: Block) -> Block:
         configure = Invoke("tiles_configure", (), (self.grid.rows, self.runs.width))
@@ -317,11 +359,12 @@ class _Tiled:
         block = loop(number, full, *make(loop_index(number, full) * BLOCK, BLOCK)) if full else ()
         return (*block, *make(as_expr(full * BLOCK), rest)) if rest else block
 
-    def _rows(self, first: Expr, columns: int, part: tuple[Expr, int] | None = None) -> Block:
-        """Blocks of rows of ``columns`` from ``first`` on: a ``part`` of them, from one on and so many, or all."""
-        begin, count = part or (INDEX(0), self.grid.count)
-        number = Var(self.names.fresh("rb"))
-        block = unflattened(begin + loop_index(number, count), self.grid.blocks)
+    def _rows(self, first: Expr, columns: int, part: _Panel) -> Block:
+        """Blocks of rows of ``columns`` from ``first`` on: a ``part`` of them."""
+        outer, number = Var(self.names.fresh("ob")), Var(self.names.fresh("rb"))
+        inner = prod(part.inner)
+        place = part.first + (INDEX(0) if const_value(part.count) == 1 else outer)
+        block = (*part.lead, place, *unflattened(loop_index(number, inner), part.inner))
         tiles = [self.grid.tile(block, side) for side in range(2)]
         rows, panels = self.grid.rows, ceil(columns / COLUMNS_OF_TILE)
         shape = (2 * rows, panels * COLUMNS_OF_TILE)
@@ -337,11 +380,11 @@ class _Tiled:
             for side, tile in enumerate(tiles)
             for stmt in self._finish(tile, sums, side * rows, first, columns)
         )
-        return loop(number, count, Alloc(sums), product, *finish)
+        return loop(outer, part.count, *loop(number, inner, Alloc(sums), product, *finish))
 
     def _source(self, tile: Tile) -> tuple[Expr, ...]:
         """Where what the first row of a tile sums begins in the input."""
-        window, position = self.window, tile.position
+        window, position = self.window, tile.source
         plain = len(position) - len(window.kernel)
         places = zip(position[plain:], window.stride, window.pad, strict=True)
         return self.x.at((*position[:plain], *(at * stride - pad for at, stride, pad in places), as_expr(0)))
@@ -350,12 +393,13 @@ class _Tiled:
         """The results of a tile whose sums begin at row ``base``."""
         row = Var(self.names.fresh("i"))
         *lead, begin = tile.position
-        place = (*lead, begin + tile.again + row)
+        place, again = (*lead, begin + row), self.grid.rows - tile.left
         block: Block = ()
         for offset in range(0, columns, COLUMNS_OF_TILE):
-            known = load(sums, tile.again + row + base, as_expr(offset), lanes=COLUMNS_OF_TILE)
+            known = load(sums, again + row + base, as_expr(offset), lanes=COLUMNS_OF_TILE)
             active = min(columns - offset, COLUMNS_OF_TILE)
             block += self.ctx.store_vector(
                 lambda c: (*place, c), first + offset, self.ctx.rounded(known), active, self.refs
             )
-        return (For(row, tile.left, block),)
+        rows: Block = (For(row, tile.left, block),)
+        return rows if tile.exists is None else (If(tile.exists, rows),)

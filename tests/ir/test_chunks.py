@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from ccml.blocks import BLOCKS
 from ccml.errors import CcmlError
 from ccml.ir.chunks import chunk_count, chunk_extents, chunk_strides, kernel_of_chunk
 from ccml.ir.independence import separating_dimensions
@@ -87,6 +88,25 @@ kernel k(y: f32[23,4] out)
 """
     assert separating_dimensions(nest(text.format(rows=3, first=20))) == (0,)
     assert separating_dimensions(nest(text.format(rows=4, first=19))) is None, "it writes a row of the fifth block"
+
+
+@pytest.mark.parametrize(
+    ("sums", "x", "independent"),
+    [("sums", "x", True), ("z", "x", False), ("sums", "y", False)],
+    ids=["memory of its own", "writes a parameter", "reads what chunks write"],
+)
+def test_block_instructions_in_chunks(sums: str, x: str, independent: bool) -> None:
+    text = f"""
+kernel k(x: u8[64] const, w: i8[64] const, b: i32[16] const, y: u8[64] inout, z: i32[32] out)
+  for a:4
+    stack sums: i32[32]
+    invoke tiles_configure(1, 4)
+    invoke tiles_u8_2x1(&x[a*4], &{x}[a*4], &w[0], &b[0], &{sums}[0], 1, 4, 1, 4, 0, 1, 0, 1, 0)
+    invoke tiles_release()
+    y[a] = convert<u8>(sums[0])
+"""
+    dimensions = separating_dimensions(nest(text), BLOCKS)
+    assert dimensions == ((0,) if independent else None)
 
 
 def test_scratch_outside_of_the_loops_is_shared() -> None:

@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 from ccml.artifact.emit import Emit
 from ccml.emit_llvm.jit import JitModel
+from ccml.ir.chunks import chunk_count
 from ccml.ir.graph import Graph
+from ccml.ir.loops import Invoke
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
+from ccml.program import chunking
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal
+from ccml.schedule import matrix_tiles
 from ccml.targets import Machine, select
 from ccml.targets.target import ElementKind, alike
 from pytest import MonkeyPatch
@@ -68,10 +73,24 @@ def test_bytes_of_a_convolution(name: str, machine: Machine) -> None:
 
 @pytest.mark.usefixtures("preferred")
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("name", ["many columns", "even lines"])
-def test_bytes_by_threads(name: str, machine: Machine) -> None:
-    """Tiles are configured in each chunk."""
+@pytest.mark.parametrize("weights", ["few", "many"])
+@pytest.mark.parametrize("name", ["many columns", "even lines", "one pixel", "tiles of one row", "volume", "stem"])
+def test_bytes_by_threads(name: str, weights: str, machine: Machine, monkeypatch: MonkeyPatch) -> None:
+    """Rows in panels, for which tiles are configured one by one, so that chunks are of whole panels."""
+    monkeypatch.setattr(matrix_tiles, "_LEAST_WORK", 1)
+    monkeypatch.setattr(chunking, "SMALLEST_PHASE", 1)
+    monkeypatch.setattr(chunking, "SMALLEST_CHUNK", 1)
+    if weights == "many":
+        monkeypatch.setattr(matrix_tiles, "_KEPT_WEIGHTS", 0)
     assert_exact(CONVS[name], machine, threads=3)
+
+
+@pytest.mark.usefixtures("preferred")
+def test_products_are_in_chunks() -> None:
+    graph = integer_conv_graph((1, 28, 28, 64), (64, 3, 3, 64), pad=PAD)
+    kernels = lower_graph(graph, AMX, Goal(threads=2)).kernels
+    products = [kernel for kernel in kernels if any(isinstance(stmt, Invoke) for stmt in walk_stmts(kernel.body))]
+    assert [chunk_count(kernel) >= 4 for kernel in products] == [True]
 
 
 @pytest.mark.usefixtures("preferred")
