@@ -42,7 +42,7 @@ class Blocking:
     With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from
     vectors of a row: each row is loaded for as many steps of k as a vector has groups. The loop over k is unrolled to
     ``limit`` multiply-adds and ``ahead`` steps at most, with ``lane_operand`` by the groups of a vector. ``prefetch``:
-    weights are fetched before they are read.
+    weights are fetched before they are read. ``cache``: the bytes that the cache behind the fastest holds.
     """
 
     dot: Dot
@@ -55,6 +55,7 @@ class Blocking:
     lane_operand: bool = False
     ahead: int = MOST_STEPS
     prefetch: CacheLines | None = None
+    cache: int = 0
 
     @property
     def shape(self) -> BlockShape:
@@ -201,7 +202,10 @@ def _blocking(
     cpu: Cpu, dot: Dot, rows: int, vectors: int, chains: int, lane_operand: bool, ahead: int
 ) -> Blocking:  # fmt: skip
     scalar_operand = _scalar_operand(cpu, dot)
-    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, _limit(cpu), lane_operand, ahead, cpu.prefetch)
+    return Blocking(
+        dot, rows, vectors, chains, chains, scalar_operand, _limit(cpu), lane_operand, ahead, cpu.prefetch,
+        cpu.caches[0].size if cpu.caches else 0,
+    )  # fmt: skip
 
 
 def _latency(cpu: Cpu, dot: Dot) -> int:

@@ -194,7 +194,7 @@ class ConvLoops:
             lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, sums.weigh, packed=True,
         )  # fmt: skip
         return self.ctx.loops(
-            lambda: contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows),
+            lambda: contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows, row_panels=True),
             type(self), type(sums), blocking, bias,
         )  # fmt: skip
 
@@ -258,7 +258,7 @@ class _PackedMatmul:
             bias.load, finish, sums.weigh, packed=True,
         )  # fmt: skip
         return ctx.loops(
-            lambda: contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows),
+            lambda: contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows, row_panels=True),
             _PackedMatmul, type(sums), blocking, bias,
         )  # fmt: skip
 
