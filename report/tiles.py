@@ -9,8 +9,8 @@ from ..ir.loops_rewrite import walk_stmts
 
 
 def tiles(kernel: Kernel) -> list[str]:
-    """The names of the block instructions of ``kernel`` that touch memory, then its tiles of registers with type and shape,
-    each once and in the order of the code. Single registers are no tiles."""
+    """The names of the block instructions of ``kernel`` that touch memory, then its tiles of registers with type and
+    shape, each once and in the order of the code. Single registers are no tiles."""
     found: dict[str, None] = {}
     registers: dict[str, None] = {}
     for stmt in walk_stmts(kernel.body):
