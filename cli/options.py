@@ -122,8 +122,8 @@ def model_options(function: F) -> F:
     )  # fmt: skip
     bound = click.option(
         "--max", "bound", cls=ModelOption, multiple=True, type=StringBound(), callback=_distinct_with_file,
-        help="The bytes that strings of an input have at most (64 without), the elements of a Range, or the rows of a "
-        "Loop, whose number a run tells; repeatable.",
+        help="The bytes that strings of an input have at most (64 without), the elements of a Range, the rows of a "
+        "Loop, or what each dimension of a shape has that a run computes; repeatable.",
     )  # fmt: skip
     length = click.option(
         "--length", cls=ModelOption, multiple=True, type=InputLength(), callback=_distinct_with_file,

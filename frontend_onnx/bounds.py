@@ -1,4 +1,4 @@
-"""Bounds that the user gives: bytes of strings, elements of ranges, rows of loops."""
+"""Bounds that the user gives: bytes of strings, elements of ranges, rows of loops, dimensions of shapes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType, TensorType
+from .bounded_shapes import BOUNDED
 from .string_tables import DEFAULT_BOUND
 from .tensors import MAX_ELEMENTS
 
@@ -30,7 +31,7 @@ def check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType], gra
     for name, bound in bounds.items():
         if name not in strings and name not in counted:
             known = ", ".join([*strings, *counted][:_MAX_NAMED])
-            reason = f"{name} is no input of strings, and no result of a Range or Loop"
+            reason = f"{name} is no input of strings, and no result of a Range, Loop or computed shape"
             raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=f"there are {known}" if known else "there are none")
         most, unit = (MAX_BYTES, "bytes") if name in strings else (MAX_ELEMENTS, "elements")
         if not 1 <= bound <= most:
@@ -38,10 +39,10 @@ def check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType], gra
 
 
 def _counted(graph: onnx.GraphProto) -> Iterator[str]:
-    """Results of Range and of Loop, in the graphs of nodes as well."""
+    """Results of Range and of Loop, and of what has the shape that an operand says, in the graphs of nodes as well."""
     for node in graph.node:
         bodies = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
-        if node.op_type == "Range":
+        if node.op_type == "Range" or node.op_type in BOUNDED:
             yield from node.output
         elif node.op_type == "Loop":
             yield from (name for name in node.output if name)

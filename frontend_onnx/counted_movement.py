@@ -353,3 +353,34 @@ def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | 
 def _positive(ctx: NodeContext, count: Value) -> Value:
     return ctx.emit("max", count, ctx.scalar(1, count))
 
+
+def of_one_extent(ctx: NodeContext, operands: Sequence[Value], axis: int) -> tuple[Value, ...]:
+    """The operands of a Concat, where those whose extents a run finds have along the other dimensions what the rest of
+    them has, or the first one: ONNX joins nothing else."""
+    found = [dict(ctx.extents(value)) for value in operands]
+    whole, builder, rank = replace(ctx, over_bounds=True), ctx.builder, len(operands[0].shape)
+    if not any(found) or any(len(value.shape) != rank for value in operands):
+        return tuple(operands)
+    sizes = [list(value.shape) for value in operands]
+    for dim in (dim for dim in range(rank) if dim != axis):
+        each = [ctx.extent_along(value, dim) for value in operands]
+        known = [number for number in each if builder.counts.is_static(number)]
+        wanted, most = (known or each)[0], min(size[dim] for size in sizes)
+        if len(set(each)) == 1 or any(number != wanted for number in known) or wanted.number not in (None, most):
+            continue
+        for own, extents, size in zip(each, found, sizes):
+            if own != wanted:
+                size[dim] = most
+                extents.pop(dim, None)
+                if wanted.number is None:
+                    extents[dim] = builder.counts.value(wanted, ctx.loc)
+            elif wanted.number is None:
+                size[dim] = most
+    made: list[Value] = []
+    for value, extents, size in zip(operands, found, sizes):
+        if tuple(size) == value.shape and extents == ctx.extents(value):
+            made.append(value)
+            continue
+        part = whole.emit("slice", value, starts=(0,) * rank, steps=(1,) * rank, sizes=tuple(size))
+        made.append(ctx.with_extents(part, extents))
+    return tuple(made)

@@ -110,7 +110,8 @@ def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: I
     whole, counts, extents = replace(ctx, over_bounds=True), ctx.builder.counts, dict(ctx.extents(x))
     for axis, to in axes.items():
         before = ctx.extent_along(x, axis) if axis not in extents else ctx.builder.polynomial(extents[axis])
-        old, new = (whole.cast(counts.value(each, ctx.loc), DType.F64) for each in (before, to.count))
+        size = counts.limited.get(to.count, to.count)
+        old, new = (whole.cast(counts.value(each, ctx.loc), DType.F64) for each in (before, size))
         scale = whole.scalar(to.scale, old) if to.scale is not None else _ratio(whole, new, old, to.quotient)
         found = places(whole, how.coordinates, old, new, scale, max(counts.span(to.count)[1], 0))
         if how.mode == "nearest":

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 Monomial = tuple[int, ...]
 """Numbers of atoms, in order; the empty one is 1."""
 
+State = tuple[
+    "dict[Polynomial, Value]", "dict[tuple[str, Polynomial, Polynomial], Polynomial]",
+    "dict[tuple[str, int], Polynomial]",
+]  # fmt: skip
+"""What is computed of extents: values, operations on two, and elements of lists."""
+
 MAX_TERMS = 64
 """Of a polynomial: products of sums have as many terms as the factors have together, multiplied."""
 MAX_DEGREE = 12
@@ -144,6 +150,10 @@ class Counts:
         self._ranges: dict[int, int] = {}
         """The greatest number of atoms that are arguments, which both imports know."""
         self._orders: dict[Polynomial, tuple[Polynomial, ...]] = {}
+        self.entries: dict[tuple[str, int], Polynomial] = {}
+        """Of elements of lists that a run computes, by the name of the list and the place."""
+        self.limited: dict[Polynomial, Polynomial] = {}
+        """Of numbers that are limited to a bound of the user: what they are without it."""
 
     def atom(self, value: Value, most: int, least: int = 0, probed: int | None = None) -> Polynomial:
         """That of a value (i64 without dimensions) that is at most ``most``; a value has one."""
@@ -321,15 +331,13 @@ class Counts:
         atoms = {atom for each in polynomials for monomial, _ in each.terms for atom in monomial}
         return max((self._builder.depth(self._atoms[atom].value) for atom in atoms), default=0)
 
-    def state(self) -> tuple[dict[Polynomial, Value], dict[tuple[str, Polynomial, Polynomial], Polynomial]]:
+    def state(self) -> State:
         """What there is, to go :meth:`back_to`."""
-        return dict(self._values), dict(self._operations)
+        return dict(self._values), dict(self._operations), dict(self.entries)
 
-    def back_to(
-        self, state: tuple[dict[Polynomial, Value], dict[tuple[str, Polynomial, Polynomial], Polynomial]]
-    ) -> None:
+    def back_to(self, state: State) -> None:
         """Forgets the values that were computed since."""
-        self._values, self._operations = state
+        self._values, self._operations, self.entries = state
 
     def _computed(self, polynomial: Polynomial, loc: str) -> Value:
         with self._builder.at_depth(self.depth(polynomial)):

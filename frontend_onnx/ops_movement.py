@@ -13,6 +13,7 @@ from .counted_movement import (
     Part,
     expand_counted,
     filled,
+    of_one_extent,
     pad_counted,
     reshape_counted,
     slice_counted,
@@ -207,6 +208,7 @@ def concat(ctx: NodeContext) -> Sequence[Value]:
     operands = ctx.operands()
     axis = ctx.axis(ctx.integer("axis"), len(operands[0].shape))
     full = tuple(value for value in operands if value.type.size) or operands
+    full = full if len(full) == 1 else of_one_extent(ctx, full, axis)
     return [full[0] if len(full) == 1 else ctx.emit("concat", *full, axis=axis)]
 
 

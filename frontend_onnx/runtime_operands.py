@@ -88,13 +88,14 @@ def _reshape(ctx: NodeContext) -> Derived:
     return {1: ctx.declared_shape("shape", (1,))}
 
 
-def _shape(what: str, position: int) -> Callable[[NodeContext], Derived]:
-    return lambda ctx: {position: ctx.declared_shape(what, (position,))}
+def _shape(what: str, position: int, bound: bool = False) -> Callable[[NodeContext], Derived]:
+    return lambda ctx: {position: ctx.declared_shape(what, (position,), bound=bound)}
 
 
 def _expand(ctx: NodeContext) -> Derived:
     """The operand may have fewer entries than the result dimensions."""
-    shape, count = ctx.declared_shape("shape", (1,)), ctx.input(1).type.size
+    shape = ctx.declared_shape("shape", (1,), bound=ctx.input(0).type.size == 1)
+    count = ctx.input(1).type.size
     return {1: shape[max(len(shape) - count, 0) :]}
 
 
@@ -159,7 +160,7 @@ def _resize(ctx: NodeContext) -> Derived:
     """Sizes that keep the aspect ratio tell a scale besides, which the output's shape does not."""
     if not ctx.runtime(3) or ctx.string("keep_aspect_ratio_policy", "stretch") != "stretch":
         return {}
-    shape, rank = ctx.declared_shape("sizes", (3,)), len(ctx.input(0).shape)
+    shape, rank = ctx.declared_shape("sizes", (3,), bound=True), len(ctx.input(0).shape)
     axes = ctx.axes(ctx.integers("axes", tuple(range(rank))), rank)
     return {3: [shape[axis] for axis in axes]} if len(shape) == rank else {}
 
@@ -194,7 +195,7 @@ FROM_SHAPE: Mapping[str, tuple[tuple[int, ...], Callable[[NodeContext], Derived]
     "AffineGrid": ((1,), _affine_grid),
     "BlackmanWindow": ((0,), _extent("size", 0, 0)),
     "CenterCropPad": ((1,), _crop),
-    "ConstantOfShape": ((0,), _shape("shape", 0)),
+    "ConstantOfShape": ((0,), _shape("shape", 0, bound=True)),
     "Expand": ((1,), _expand),
     "HammingWindow": ((0,), _extent("size", 0, 0)),
     "HannWindow": ((0,), _extent("size", 0, 0)),

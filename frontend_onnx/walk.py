@@ -10,6 +10,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from .bounded_shapes import bounded_operands
 from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
 from .contrib import contrib_function, has_contrib
@@ -170,7 +171,7 @@ class Walker:
             reason = f"{node.op_type} takes tensors; {node.input[next(iter(site.lists))]} is a sequence"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=loc)
         plain, moved = string_operands(context, schema, qualified(node), STRING_RULES)
-        plain = counted_operands(plain)
+        plain = counted_operands(bounded_operands(plain))
         derived = derived_operands(plain)
         results = self._results(replace(site, inputs=derived.inputs), schema)
         if derived is not plain and results is not None:

@@ -1,4 +1,4 @@
-"""``--max``: ranges and rows of loops whose number a run tells, up to a bound, against ONNX Runtime."""
+"""``--max``: ranges, rows of loops and shapes whose numbers a run tells, up to a bound, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -118,3 +118,56 @@ def test_errors() -> None:
     with pytest.raises(CcmlError) as caught:
         import_model(proto)
     assert caught.value.hint is not None and "--max rows=N" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("mode", "coordinates"),
+    [("linear", "half_pixel"), ("nearest", "asymmetric"), ("cubic", "align_corners"), ("linear", "pytorch_half_pixel")],
+)
+def test_images_of_computed_sizes(mode: str, coordinates: str) -> None:
+    nodes = [
+        helper.make_node("Cast", ["h"], ["rows"], to=INT64),
+        helper.make_node("Concat", ["two", "rows", "w"], ["sizes"], axis=0),
+        helper.make_node(
+            "Resize", ["x", "", "", "sizes"], ["y"], mode=mode, coordinate_transformation_mode=coordinates
+        ),
+        helper.make_node("ReduceMax", ["y"], ["most"], axes=[2, 3]),
+    ]
+    inputs = [value("x", FLOAT, 1, 2, 5, 6), value("h", TensorProto.INT32, 1), value("w", INT64, 1)]
+    proto = made(nodes, inputs, [value("y", FLOAT, 1, 2, "h", "w"), value("most", FLOAT, 1, 2, 1, 1)])
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 2]), "two"))
+    x = np.random.default_rng(0).standard_normal((1, 2, 5, 6)).astype(np.float32)
+    sizes = [(5, 6), (3, 9), (12, 1), (1, 12)]
+    agrees(proto, {"y": 12}, [{"x": x, "h": np.array([h], np.int32), "w": np.array([w])} for h, w in sizes])
+
+
+def test_an_image_is_cut_at_the_bound_of_its_size() -> None:
+    """What lies within has the places of the whole image."""
+    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="linear")
+    x = np.arange(8, dtype=np.float32).reshape(1, 8)
+    proto = made([node], [value("x", FLOAT, 1, 8), value("s", INT64, 2)], [value("y", FLOAT, "m", "n")])
+    compiled = JitModel(lower_graph(optimize(import_model(proto, bounds={"y": 5})), host_machine()))
+    feed = {"x": x, "s": np.array([1, 16])}
+    np.testing.assert_allclose(compiled.run(feed)["y"], onnxruntime(proto, feed)[0][:, :5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["ConstantOfShape", "Expand"])
+def test_tensors_of_computed_shapes(op: str) -> None:
+    """They are joined with others, whose other dimensions they have; none is negative."""
+    zero = ["zero"] if op == "Expand" else []
+    nodes = [
+        helper.make_node("Concat", ["h", "w"], ["shape"], axis=0),
+        helper.make_node(op, [*zero, "shape"], ["y"]),
+        helper.make_node("Concat", ["x", "y", "x"], ["z"], axis=0),
+    ]
+    inputs = [value("x", FLOAT, 2, 4), value("h", INT64, 1), value("w", INT64, 1)]
+    proto = made(nodes, inputs, [value("z", FLOAT, "n", 4)])
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(1, np.float32), "zero"))
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    agrees(proto, {"y": 6}, [{"x": x, "h": np.array([h]), "w": np.array([4])} for h in (0, 1, 6)])
+
+
+def test_what_has_no_bound_says_how_to_give_one() -> None:
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"])
+    with pytest.raises(CcmlError, match="--max y=N"):
+        import_model(made([node], [value("s", INT64, 2)], [value("y", FLOAT, "m", "n")]))
