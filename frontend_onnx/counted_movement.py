@@ -180,11 +180,13 @@ def _constants(ctx: NodeContext, name: str, position: int) -> tuple[int, ...] | 
 
 
 def split_counted(ctx: NodeContext, x: Value, axis: int) -> list[Value] | None:
-    """Split along a dimension with an extent; ``None`` for all others."""
+    """Split along a dimension with an extent, or in parts of sizes that a run computes; ``None`` for all others."""
     counts, count = ctx.builder.counts, ctx.output_count
-    if axis not in ctx.extents(x):
-        return None
     extent, sizes = ctx.extent_along(x, axis), _numbers(ctx, "split", 1)
+    if axis not in ctx.extents(x) and not any(size.number is None for size in sizes or ()) and not ctx.runtime(1):
+        return None
+    if sizes is None and ctx.optional(1) is not None and ctx.runtime(1):
+        return _split_as_found(ctx, x, axis)
     if sizes is None and (ctx.has("split") or ctx.optional(1) is not None):
         return None
     if sizes is None:
@@ -199,6 +201,21 @@ def split_counted(ctx: NodeContext, x: Value, axis: int) -> list[Value] | None:
         length = rest if start + size == extent else counts.least_of(size, rest, ctx.loc)
         parts.append(taken(ctx, x, {axis: Part(begin, 1, length)}))
         start = start + size
+    return parts
+
+
+def _split_as_found(ctx: NodeContext, x: Value, axis: int) -> list[Value]:
+    """Split in parts whose sizes a run computes. The last one is what is left over, as they are all together what ONNX
+    demands; none reaches beyond the dimension."""
+    counts, extent, start = ctx.builder.counts, ctx.extent_along(x, axis), ZERO
+    sizes = _found_numbers(ctx, ctx.input(1), [x.shape[axis]] * ctx.output_count)
+    parts: list[Value] = []
+    for size in sizes:
+        length = rest = extent - start
+        if len(parts) < len(sizes) - 1:
+            length = counts.least_of(counts.greatest_of(size, ZERO, ctx.loc), rest, ctx.loc)
+        parts.append(taken(ctx, x, {axis: Part(start, 1, length)}))
+        start = start + length
     return parts
 
 
@@ -357,9 +374,12 @@ def _positive(ctx: NodeContext, count: Value) -> Value:
 def of_one_extent(ctx: NodeContext, operands: Sequence[Value], axis: int) -> tuple[Value, ...]:
     """The operands of a Concat, where those whose extents a run finds have along the other dimensions what the rest of
     them has, or the first one: ONNX joins nothing else."""
-    found = [dict(ctx.extents(value)) for value in operands]
     whole, builder, rank = replace(ctx, over_bounds=True), ctx.builder, len(operands[0].shape)
-    if not any(found) or any(len(value.shape) != rank for value in operands):
+    if rank == 1 or not ctx.runtime(*range(len(ctx.inputs))) or any(len(value.shape) != rank for value in operands):
+        return tuple(operands)
+    operands = [builder.numbers.in_run(value, ctx.loc) for value in operands]
+    found = [dict(ctx.extents(value)) for value in operands]
+    if not any(found):
         return tuple(operands)
     sizes = [list(value.shape) for value in operands]
     for dim in (dim for dim in range(rank) if dim != axis):

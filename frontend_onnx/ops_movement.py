@@ -179,7 +179,7 @@ def sliced(ctx: NodeContext, x: Value, ranges: Sequence[range]) -> Value:
 
 
 def split(ctx: NodeContext) -> Sequence[Value]:
-    x, sizes = ctx.input(0), ctx.parameter("split", 1)
+    x = ctx.input(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     extent, count = x.shape[axis], ctx.output_count
     if ctx.integer("num_outputs", count) != count:
@@ -187,6 +187,7 @@ def split(ctx: NodeContext) -> Sequence[Value]:
     counted = split_counted(ctx, x, axis)
     if counted is not None:
         return counted
+    sizes = ctx.parameter("split", 1)
     if sizes is None:
         each = -(-extent // count)
         sizes = tuple(min(each, max(extent - each * number, 0)) for number in range(count))

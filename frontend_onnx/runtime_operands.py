@@ -130,7 +130,7 @@ def _squeeze(ctx: NodeContext) -> Derived:
 
 
 def _split(ctx: NodeContext) -> Derived:
-    """One size that is not declared is what is left over."""
+    """One size that is not declared is what is left over; where there are more, a run finds them."""
     rank = len(ctx.input(0).shape)
     axis = ctx.axis(ctx.integer("axis", 0), rank)
     shapes = [ctx.declared(position) for position in range(ctx.output_count)]
@@ -138,9 +138,7 @@ def _split(ctx: NodeContext) -> Derived:
     if sizes.count(None) == 1:
         rest = ctx.input(0).shape[axis] - sum(size for size in sizes if size is not None)
         sizes[sizes.index(None)] = max(rest, 0)
-    if None in sizes:
-        ctx.declared_shape("split", (1,), sizes.index(None))
-    return {1: [size for size in sizes if size is not None]}
+    return {1: None if None in sizes else [size for size in sizes if size is not None]}
 
 
 def _top_k(ctx: NodeContext) -> Derived:

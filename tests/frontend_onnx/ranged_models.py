@@ -125,10 +125,22 @@ def reductions() -> Ranged:
     return Ranged(proto, {"k": Range(1, 7)}, lambda n, rng: {"x": _normal(rng, 2, n["k"], 3) - 3})
 
 
+def offsets() -> Ranged:
+    """Where each row begins among all elements, and where the last one ends."""
+    nodes = [
+        make("Size", ["x"], ["all"]), make("Range", ["zero", "all", "five"], ["starts"]),
+        make("Reshape", ["all", "one"], ["end"]), make("Concat", ["starts", "end"], ["places"], axis=0),
+        make("Cast", ["places"], ["y"], to=TensorProto.FLOAT), make("Neg", ["x"], ["z"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {"zero": np.array(0), "five": np.array(5), "one": np.array([1])}
+    proto = model(nodes, [value("x", ["n", 5])], ["y", "z"], constants)
+    return Ranged(proto, {"n": Range(1, 4)}, lambda n, rng: {"x": _normal(rng, n["n"], 5)})
+
+
 def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape).astype(np.float32)
 
 
 RANGED: Mapping[str, Callable[[], Ranged]] = {
-    "mlp": mlp, "cnn": cnn, "encoder": encoder, "gru": gru, "reductions": reductions,
+    "mlp": mlp, "cnn": cnn, "encoder": encoder, "gru": gru, "offsets": offsets, "reductions": reductions,
 }  # fmt: skip

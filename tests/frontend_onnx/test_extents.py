@@ -198,3 +198,21 @@ def test_one_element_from_a_place_that_a_run_computes(dims: dict[str, Range]) ->
             if part.size:  # elsewhere ONNX has no result
                 np.testing.assert_array_equal(found["z"], part[:, 0])
                 np.testing.assert_array_equal(found["sum"], part + np.zeros((1, 5), np.float32))
+
+
+@pytest.mark.parametrize("dims", [{}, {"n": Range(2, 7)}])
+def test_parts_of_sizes_that_a_run_computes(dims: dict[str, Range]) -> None:
+    """They are the whole again, put together."""
+    nodes = [
+        helper.make_node("Split", ["x", "sizes"], ["a", "b", "c"], axis=0),
+        helper.make_node("Concat", ["a", "b", "c"], ["all"], axis=0), helper.make_node("Add", ["x", "all"], ["y"]),
+        helper.make_node("ReduceSum", ["b", "axis"], ["sum"]),
+    ]  # fmt: skip
+    inputs = [value("x", ["n" if dims else 7, 3]), value("sizes", [3], TensorProto.INT64)]
+    made = model(nodes, inputs, ["a", "b", "c", "y", "sum"], {"axis": np.array([0])})
+    compiled = JitModel(lower_graph(optimize(import_model(made, dims)), host_machine()))
+    for sizes in [(1, 2, 4), (0, 0, 7), (3, 4, 0), *([(1, 0, 1)] if dims else [])]:
+        x = np.arange(3 * sum(sizes), dtype=np.float32).reshape(-1, 3)
+        feeds = {"x": x, "sizes": np.array(sizes)}
+        for result, wanted in zip(compiled.run(feeds).values(), onnxruntime(made, feeds), strict=True):
+            np.testing.assert_array_equal(result, wanted)
