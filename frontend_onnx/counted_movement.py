@@ -230,6 +230,8 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
         total = total * ctx.extent_along(x, axis)
     found = _completed(ctx, total, wanted)
     if found is None:
+        found = _as_given(ctx, x, wanted)
+    if found is None:
         return None
     counts = ctx.builder.counts
     shape = tuple(max(counts.span(each)[1], 0) for each in found)
@@ -249,6 +251,17 @@ def reshape_counted(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | No
     if outermost_in_runs(x.shape, ctx.extents(x), shape, extents):
         return ctx.with_extents(whole.emit("reshape", x, shape=shape), extents)
     return ctx.with_extents(repitched(whole.emit, x, ctx.extents(x), shape, extents), extents)
+
+
+def _as_given(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | None]) -> list[Polynomial] | None:
+    """What is wanted, in the import that another is compared with: there it is enough that it has as many elements, for
+    what ``x`` was computed of may be constants, of which that import knows no extents."""
+    if not ctx.builder.compares or None in wanted:
+        return None
+    given = [each for each in wanted if each is not None]
+    sizes = [ctx.builder.counts.probed(each) for each in given]
+    known = [size for size in sizes if size is not None]
+    return given if len(known) == len(sizes) and prod(known) == x.type.size else None
 
 
 def _names(extents: Mapping[int, Value]) -> dict[int, str]:

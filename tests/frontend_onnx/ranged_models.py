@@ -137,10 +137,30 @@ def offsets() -> Ranged:
     return Ranged(proto, {"n": Range(1, 4)}, lambda n, rng: {"x": _normal(rng, n["n"], 5)})
 
 
+def relative_positions() -> Ranged:
+    """Scores of two heads by distance, moved by a reshape so that they stand by position (Transformer-XL, appendix B)."""
+    nodes = [
+        make("Slice", ["all", "one", "most", "one"], ["x"]), make("Shape", ["x"], ["t"], start=1, end=2),
+        make("Sub", ["middle", "t"], ["before"]), make("Add", ["before", "one"], ["from"]),
+        make("Add", ["middle", "t"], ["to"]), make("Slice", ["table", "from", "to"], ["near"]),
+        make("Transpose", ["near"], ["turned"], perm=[1, 0]), make("MatMul", ["x", "turned"], ["scores"]),
+        make("Pad", ["scores", "border"], ["wide"]), make("Mul", ["t", "two"], ["twice"]),
+        make("Concat", ["two", "twice", "t"], ["shape"], axis=0), make("Reshape", ["wide", "shape"], ["moved"]),
+        make("Slice", ["moved", "one", "twice", "one"], ["y"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "middle": np.array([7]), "one": np.array([1]), "two": np.array([2]), "table": _weights(15, 4),
+        "border": np.array([0, 0, 1, 0, 0, 0]), "most": np.array([2**62]),
+    }  # fmt: skip
+    proto = model(nodes, [value("all", [2, "t", 4])], ["y"], constants)
+    return Ranged(proto, {"t": Range(2, 7)}, lambda n, rng: {"all": _normal(rng, 2, n["t"], 4)})
+
+
 def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape).astype(np.float32)
 
 
 RANGED: Mapping[str, Callable[[], Ranged]] = {
     "mlp": mlp, "cnn": cnn, "encoder": encoder, "gru": gru, "offsets": offsets, "reductions": reductions,
+    "relative positions": relative_positions,
 }  # fmt: skip
