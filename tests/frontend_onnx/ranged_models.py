@@ -138,7 +138,7 @@ def offsets() -> Ranged:
 
 
 def relative_positions() -> Ranged:
-    """Scores of two heads by distance, moved by a reshape so that they stand by position (Transformer-XL, appendix B)."""
+    """Scores of two heads by distance, which a reshape moves to positions (Transformer-XL, appendix B)."""
     nodes = [
         make("Slice", ["all", "one", "most", "one"], ["x"]), make("Shape", ["x"], ["t"], start=1, end=2),
         make("Sub", ["middle", "t"], ["before"]), make("Add", ["before", "one"], ["from"]),
