@@ -182,9 +182,10 @@ def _constants(ctx: NodeContext, name: str, position: int) -> tuple[int, ...] | 
 def split_counted(ctx: NodeContext, x: Value, axis: int) -> list[Value] | None:
     """Split along a dimension with an extent, or in parts of sizes that a run computes; ``None`` for all others."""
     counts, count = ctx.builder.counts, ctx.output_count
-    extent, sizes = ctx.extent_along(x, axis), _numbers(ctx, "split", 1)
+    sizes = _numbers(ctx, "split", 1)
     if axis not in ctx.extents(x) and not any(size.number is None for size in sizes or ()) and not ctx.runtime(1):
         return None
+    extent = ctx.extent_along(x, axis)
     if sizes is None and ctx.optional(1) is not None and ctx.runtime(1):
         return _split_as_found(ctx, x, axis)
     if sizes is None and (ctx.has("split") or ctx.optional(1) is not None):
@@ -260,8 +261,9 @@ def _as_given(ctx: NodeContext, x: Value, wanted: Sequence[Polynomial | None]) -
         return None
     given = [each for each in wanted if each is not None]
     sizes = [ctx.builder.counts.probed(each) for each in given]
-    known = [size for size in sizes if size is not None]
-    return given if len(known) == len(sizes) and prod(known) == x.type.size else None
+    known = tuple(size for size in sizes if size is not None)
+    fits = len(known) == len(sizes) and prod(known) == x.type.size and known != x.shape
+    return given if fits else None
 
 
 def _names(extents: Mapping[int, Value]) -> dict[int, str]:

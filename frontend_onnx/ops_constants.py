@@ -58,7 +58,7 @@ def filled(ctx: NodeContext, fill: np.ndarray, shape: Sequence[int], extents: Ma
     y = whole.emit("expand", whole.constant(fill), shape=tuple(shape))
     for axis, count in extents.items():
         y = whole.emit("where", inside_of(whole, shape, axis, count), y, whole.constant(fill))
-    if fill and len(shape) == 1:
+    if fill:
         ctx.builder.numbers.note_ones(y)
     return ctx.with_extents(y, extents)
 

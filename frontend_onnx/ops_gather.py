@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from ..errors import CcmlError
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
@@ -33,7 +34,12 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     assert known is not None
     ranges = [range(extent) for extent in x.shape]
     ranges[axis] = range(int(known.reshape(-1)[0]), int(known.reshape(-1)[0]) + 1)
-    return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
+    try:
+        return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
+    except CcmlError:
+        if count is None or not ctx.builder.compares:
+            raise
+        return [_counted(ctx, x, axis, None)]  # one of several indices, as many as an extent says
 
 
 def _counted(ctx: NodeContext, x: Value, axis: int, count: Value | None) -> Value:

@@ -16,6 +16,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.narrow import computed
 from .context import NodeContext, Rule
+from .counts import Polynomial
 from .ops_constants import counted_places
 from .places import check_size, inside_of, strides
 
@@ -55,7 +56,7 @@ def non_zero(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.unsupported("NonZero of a scalar", hint="reshape it to [1]")
     check_size(ctx, x.type.size)
     if ctx.builder.numbers.is_of_ones(x):
-        return [ctx.reshape(counted_places(ctx, x.shape[0], ctx.extents(x)[0]), (1, x.shape[0]))]
+        return [_all_places(ctx, x)]
     single = x.type.size == 1 and ctx.array(x) is None  # whose dimensions all look alike to a reshape
     inner = replace(ctx, over_bounds=True) if single or ctx.extents(x) else ctx
     chosen = inner.cast(x, DType.BOOL)
@@ -73,6 +74,28 @@ def non_zero(ctx: NodeContext) -> Sequence[Value]:
         return [result]
     ctx.builder.counts.atom(found, x.type.size)
     return [ctx.with_extents(result, {1: found})]
+
+
+def _all_places(ctx: NodeContext, x: Value) -> Value:
+    """The positions of all elements within the extents of ``x``."""
+    counts, whole = ctx.builder.counts, replace(ctx, over_bounds=True)
+    extents, inner = [ctx.extent_along(x, axis) for axis in range(len(x.shape))], Polynomial.constant(1)
+    steps: list[Polynomial] = []
+    for extent in reversed(extents):
+        steps.insert(0, inner)
+        inner = inner * extent
+    places, rows = counted_places(ctx, x.type.size, counts.value(inner, ctx.loc)), list[Value]()
+    for extent, step in zip(extents, steps):
+        row = places
+        if step.number != 1:  # of none there are no places
+            least = counts.greatest_of(step, Polynomial.constant(1), ctx.loc)
+            row = whole.emit("div", row, counts.value(least, ctx.loc))
+        if rows:
+            least = counts.greatest_of(extent, Polynomial.constant(1), ctx.loc)
+            row = whole.emit("mod", row, counts.value(least, ctx.loc), fmod=False)
+        rows.append(whole.reshape(row, (1, x.type.size)))
+    result = rows[0] if len(rows) == 1 else whole.emit("concat", *rows, axis=0)
+    return ctx.with_extents(result, {} if inner.number is not None else {1: counts.value(inner, ctx.loc)})
 
 
 def unique(ctx: NodeContext) -> Sequence[Value]:

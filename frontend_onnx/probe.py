@@ -148,6 +148,14 @@ class Probe:
             raise depends(f"the constant {name}", loc)
         return found
 
+    def is_part(self, name: str, array: np.ndarray, arguments: Sequence[Argument]) -> bool:
+        """Whether what the second import has by that name is the same, or a part that ends with extents."""
+        try:
+            self._compared(name, array, arguments, "")
+        except CcmlError:
+            return False
+        return True
+
     def folds_alike(self, name: str, op: str, attrs: Mapping[str, AttrValue]) -> bool:
         """Whether a constant is computed the same way whatever extents are: of operands that may depend on them, by an
         operator whose attributes do not, but for those that say the shape of the result."""

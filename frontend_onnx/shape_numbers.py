@@ -51,7 +51,7 @@ class ShapeNumbers:
             self._lists[value.name] = tuple(numbers)
 
     def note_ones(self, value: Value) -> None:
-        """Says that a list is as long as its extent, and that all of its elements are one number, which is not 0."""
+        """Says that no element of a tensor within its extents is 0."""
         self._ones[value.name] = True
 
     def is_of_ones(self, value: Value) -> bool:
@@ -310,15 +310,22 @@ class ShapeNumbers:
         if any(each is not None and each.name not in builder.constants for each in given):
             return given
         for position, each in enumerate(given):
-            for axis, count in ({} if each is None else builder.extents_of(each, loc)).items():
-                assert each is not None
-                places = np.arange(each.shape[axis], dtype=np.int64).reshape(-1, *[1] * (each.type.rank - axis - 1))
-                within = self._emit("lt", [builder.constant(places, f"{loc}{MARK}"), count], {}, loc)
-                zero = builder.constant(np.zeros((), each.dtype.numpy), f"{loc}{MARK}")
-                masked = self._emit("where", [within, each, zero], {}, loc)
-                builder.extents[masked.name] = builder.extents_of(each, loc)
-                return [*given[:position], masked, *given[position + 1 :]]
+            if each is not None and builder.extents_of(each, loc):
+                return [*given[:position], self.masked(each, loc), *given[position + 1 :]]
         return given
+
+    def masked(self, value: Value, loc: str) -> Value:
+        """A constant that has extents as what a run computes, 0 beyond one of them; any other value as it is."""
+        extents, made = self._builder.extents_of(value, loc), value
+        for axis, count in list(extents.items())[:1] if value.name in self._builder.constants else ():
+            places = np.arange(value.shape[axis], dtype=np.int64).reshape(-1, *[1] * (value.type.rank - axis - 1))
+            within = self._emit("lt", [self._builder.constant(places, f"{loc}{MARK}"), count], {}, loc)
+            zero = self._builder.constant(np.zeros((), value.dtype.numpy), f"{loc}{MARK}")
+            made = self._emit("where", [within, value, zero], {}, loc)
+            self._builder.extents[made.name] = extents
+            if self._builder.constants[value.name].all():
+                self.note_ones(made)
+        return made
 
     def _is_twin(self, value: Value, made: Value) -> bool:
         """Whether what a run computes has the shape of the constant in the second import as well."""

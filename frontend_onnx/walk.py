@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import onnx
 
 from ..errors import CcmlError, ErrorCode
@@ -236,10 +237,13 @@ class Walker:
         if node.op_type in FOLDABLE and not schema_domain(node) and not self._on_strings(site):
             arrays = [self.builder.constants.get(value.name) for value in inputs if value is not None]
             known = [array for array in arrays if array is not None]
-            if len(known) == len(node.input):
-                folded = fold(node, site.attributes, known, loc)
+            folded = fold(node, site.attributes, known, loc) if len(known) == len(node.input) else None
+            if folded is not None and not self._is_extended(node, folded, inputs):
                 values = [self.builder.constant(array, f"{loc}.folded") for array in folded]
                 return self._named(site, len(self.builder.nodes), values)
+            if folded is not None:
+                masked = [None if value is None else self.builder.numbers.masked(value, loc) for value in inputs]
+                site = replace(site, inputs=tuple(masked))
         if node.op_type in NESTED or qualified(node) in RULES:
             check_known_attributes(node, site.attributes, schema, loc)
             start = len(self.builder.nodes)
@@ -252,6 +256,19 @@ class Walker:
             return call(self, site, body, bindings(body, site.attributes, schema))
         self._note_unsupported(node, loc, scope)
         return None
+
+    def _is_extended(
+        self, node: onnx.NodeProto, results: Sequence[np.ndarray], inputs: Sequence[Value | None]
+    ) -> bool:  # fmt: skip
+        """Whether results of constants are others at other extents, in which operands have known parts."""
+        probe, arguments = self.builder.probe, self.builder.arguments
+        if probe is None or all(map(probe.is_part, node.output, results, [arguments] * len(results))):
+            return False
+        try:
+            found = [self.builder.extents_of(value, "") for value in inputs if value is not None]
+        except CcmlError:
+            return False
+        return any(found)
 
     def _of_sequences(self, site: Site, context: NodeContext, schema: Schema) -> Results:
         """The outputs of an operator that may take or give sequences and optionals."""

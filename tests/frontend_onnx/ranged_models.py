@@ -156,11 +156,28 @@ def relative_positions() -> Ranged:
     return Ranged(proto, {"t": Range(2, 7)}, lambda n, rng: {"all": _normal(rng, 2, n["t"], 4)})
 
 
+def places_of_constants() -> Ranged:
+    """NonZero of what follows from shapes alone: of all, and of some places."""
+    nodes = [
+        make("Shape", ["x"], ["shape"]), make("Expand", ["yes", "shape"], ["full"]), make("NonZero", ["full"], ["all"]),
+        make("Transpose", ["all"], ["rows"], perm=[1, 0]), make("GatherND", ["x", "rows"], ["flat"]),
+        make("Reshape", ["flat", "shape"], ["again"]), make("Add", ["again", "x"], ["y"]),
+        make("Gather", ["shape", "zero"], ["n"]), make("Range", ["zero", "n", "one"], ["numbers"]),
+        make("Greater", ["numbers", "one"], ["above"]), make("NonZero", ["above"], ["some"]),
+        make("Squeeze", ["some", "first"], ["chosen"]), make("Gather", ["x", "chosen"], ["z"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "yes": np.array([[[True]]]), "zero": np.array(0), "one": np.array(1), "first": np.array([0]),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["n", 1, "m"])], ["all", "y", "z"], constants)
+    return Ranged(proto, {"n": Range(1, 4), "m": Range(1, 3)}, lambda n, rng: {"x": _normal(rng, n["n"], 1, n["m"])})
+
+
 def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape).astype(np.float32)
 
 
 RANGED: Mapping[str, Callable[[], Ranged]] = {
     "mlp": mlp, "cnn": cnn, "encoder": encoder, "gru": gru, "offsets": offsets, "reductions": reductions,
-    "relative positions": relative_positions,
+    "relative positions": relative_positions, "places of constants": places_of_constants,
 }  # fmt: skip
