@@ -7,7 +7,7 @@ Each layer is an ONNX model of its own with seeded weights, quantized by ccml wi
 with ``run_qemu.py`` of the Cortex-M bench (-O 3; -O s for ``--optimize size``). RAM is the arena with inputs and
 outputs in it (which may overlap); behind it stands what these take. ``WRONG BYTES`` marks outputs that are not those of
 the host, ``float`` layers that the quantizer left so. ``--only`` selects by parts of names. Quantized layers are kept
-in the ``--cache`` folder.
+in the ``--cache`` folder, those of each state of the quantizer by themselves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ccml.targets import select
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cortexm_models import CORES, ROOT, measure
+from cortexm_models import CORES, ROOT, measure, quantizer_state
 
 SAMPLES = 16
 OPSET = 17
@@ -200,12 +200,12 @@ LAYERS: dict[str, Callable[[], Layer]] = {
 }
 
 
-def quantized(name: str, cache: Path) -> Path:
-    """The layer's QDQ file, made where the cache has none."""
-    found = cache / f"{''.join(c if c.isalnum() else '_' for c in name)}_int8.onnx"
+def quantized(name: str, folder: Path) -> Path:
+    """The layer's QDQ file, made where the cache has none by this quantizer."""
+    found = folder / quantizer_state() / f"{''.join(c if c.isalnum() else '_' for c in name)}_int8.onnx"
     if not found.exists():
         layer = LAYERS[name]()
-        cache.mkdir(parents=True, exist_ok=True)
+        found.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:
             model, samples = Path(place) / "layer.onnx", Path(place) / "samples.npz"
             onnx.save(layer.model(), model)

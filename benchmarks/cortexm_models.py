@@ -7,7 +7,7 @@ Cortex-M by both routes.
 
 Builds each artifact with ``run_qemu.py`` of the Cortex-M bench (-O 3; -O s for ``--optimize size``) and compares its
 bytes with those that the host computes. ``--layers`` shows where the instructions go. Quantized models are kept in the
-``--cache`` folder.
+``--cache`` folder, those of each state of the quantizer by themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +56,21 @@ void bench_report(void) {{ bench_out("out", "{bench_type}", out, sizeof out); }}
 INPUT = "BENCH_DATA static const {type} {name}[{size}] = {{ {values} }};"
 
 
-def quantized(model: Path, cache: Path) -> Path:
-    """The model's QDQ file, made with its calibration set where the cache has none."""
-    found = cache / f"{model.name}_int8.onnx"
+@cache
+def quantizer_state() -> str:
+    """A key of the sources that decide what the quantizer makes of a model."""
+    package, digest = Path(ccml.__file__).parent, sha256()
+    for folder in ("frontend_onnx", "ir", "ops", "passes", "quantization"):
+        for source in sorted((package / folder).rglob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def quantized(model: Path, folder: Path) -> Path:
+    """The model's QDQ file, made with its calibration set where the cache has none by this quantizer."""
+    found = folder / quantizer_state() / f"{model.name}_int8.onnx"
     if not found.exists():
-        cache.mkdir(parents=True, exist_ok=True)
+        found.parent.mkdir(parents=True, exist_ok=True)
         options = ccml.QuantizeOptions(integer_io=True)
         ccml.quantize(f"{model}.onnx", ccml.Quantization(f"{model}_calib.npz", options), found)
     return found
