@@ -130,8 +130,9 @@ def _of_blocks(
     return Generator(name, anchors, applies, emit, cost, block=block, tunable=True)
 
 
-_FEW_PRODUCTS = 1024
-"""Of halfwords: not worth the code of a block, if no other layer has it."""
+_FEW_PRODUCTS = 512
+"""Of halfwords: not worth the code of a block, if no other layer has it. Above, that is less than what weights as bytes
+save of weights as halfwords."""
 
 
 def _unless_few(emit: Callable[[KernelContext], Block]) -> Estimate:

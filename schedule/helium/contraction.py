@@ -253,7 +253,7 @@ class _HeliumTiling(Tiling[Contraction]):
         x = Pointer(self.x.buffer, (*self.x.index[:-1], self.x.index[-1] + first * self.windows.pixel_step))
         (out,) = work.outputs(position, 1)
         if rq is None:
-            shape = (2, pad(work.channels, self.row.stream.tile))
+            shape = (self.pixels, pad(work.channels, self.row.stream.tile))
             acc = work.ctx.temporary("acc", DType.I32, shape, align=16)
             return (self._invoke("i32", x, start(acc), count, ()), *work.epilogue(acc, count, position))
         kind, limits = self.numbers.kind, self.numbers.scalars
