@@ -50,11 +50,14 @@ def reach_of(node: Node) -> int | None:
 
 
 def _requantize_fixed(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    """clamp(zero_point + scale_round(acc, factor, shift), lo, hi)"""
-    steps = Call("scale_round", tuple(args), args[0].type)
+    """clamp(zero_point + scale_round(acc, factor, shift), lo, hi); factors are not negative, so that where results are
+    not either, accumulators may be clamped, of which 0 takes the least time."""
+    acc, *scale = args
     zero_point = integer(node.attrs, "zero_point")
     lo, hi = integer(node.attrs, "lo") - zero_point, integer(node.attrs, "hi") - zero_point
-    clamped = minimum(maximum(steps, lo), hi)
+    positive = maximum(acc, 0) if lo == 0 else acc
+    steps = Call("scale_round", (positive, *scale), acc.type)
+    clamped = minimum(steps if lo == 0 else maximum(steps, lo), hi)
     return convert(clamped + zero_point, element_type(node.attrs, "to"))
 
 

@@ -21,6 +21,27 @@ def scale_by_multiplier(shift: Expr, high: Expr) -> Expr:
     return (high + (1 << (shift - 1))) >> shift
 
 
+_FRACTION = 8
+"""Bits behind the point by which most products are rounded at once."""
+
+
+def scale_by_fraction(acc: Expr, mantissa: Expr, exponent: Expr) -> tuple[Expr, Expr]:
+    """What :func:`scale_by_float` is in most cases, and whether this is one: the product has 24 bits with ``_FRACTION``
+    of them behind the point. Binary32 cuts it below these, so that they tell how it is rounded to a whole number,
+    unless they are those beside a half."""
+    negative = lt(acc, 0)
+    magnitude = select(negative, 0 - _unsigned(acc), _unsigned(acc))
+    behind = 0 - exponent - _FRACTION
+    shift = _unsigned(behind) & 31
+    high, low = _product(magnitude, _unsigned(mantissa))
+    product = (high << ((32 - shift) & 31)) | (low >> shift)
+    half = 1 << _FRACTION - 1
+    short = lt(magnitude, 1 << 24) & gt(behind, 0) & lt(behind, 32) & eq(high >> shift, 0) & lt(product, 1 << 24)
+    told = ne((product + 1) & (2 * half - 2), half)
+    value = (product + half) >> _FRACTION
+    return short & told, convert(select(negative, 0 - value, value), DType.I32)
+
+
 def scale_by_float(acc: Expr, mantissa: Expr, exponent: Expr) -> Expr:
     """``scale_round`` for the other shifts: binary32 in integers, as ``ops.fixed_point.float_multiply_round``."""
     negative = lt(acc, 0)
