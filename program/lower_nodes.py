@@ -72,7 +72,7 @@ def in_terms_of(graph: Graph, machine: Machine) -> Graph:
         graph = requantize_short(graph)
         if "mve" not in machine.cpu.extensions:
             graph = look_up_unsigned(graph)
-    if "saturating_lanes" in machine.cpu.features:
+    if machine.cpu.features & {"saturating_lanes", "saturate8"}:
         graph = mark_small_products(graph)
     if "pick_bytes" in machine.cpu.features or machine.cpu.lookups_apart:
         graph = separate_lookups(graph)

@@ -84,17 +84,18 @@ class Results:
         return self.ctx.temporary("acc" if sums else "bytes", dtype, (pixels, self.channels), align=align)
 
     def epilogue(
-        self, values: Buffer, count: int, position: Position, again: Expr | None = None, together: int = 1
-    ) -> Block:
-        """What of the body is left behind ``count`` pixels of ``values``, but for the first ``again``. As many as
-        ``together`` are neighbours in a row."""
+        self, values: Buffer, count: int, position: Position, again: Expr | None = None, together: int = 1,
+        bias: Buffer | None = None,
+    ) -> Block:  # fmt: skip
+        """What of the body is left behind ``count`` pixels of ``values``, to which the ``bias`` of each channel is
+        added, but for the first ``again``. As many as ``together`` are neighbours in a row."""
         done = None if self.requantization is None else self.requantization.value
 
         def index(slot: Expr, c: Expr) -> tuple[Expr, ...]:
             return (*self.place(position(slot)), c + self.first)
 
         def value(slot: Expr, c: Expr) -> Expr:
-            return values[slot, c]
+            return values[slot, c] if bias is None else values[slot, c] + bias[c]
 
         rescaling = rescaling_behind(self.ctx, self.refs, done) if again is None else None
         if rescaling is not None:

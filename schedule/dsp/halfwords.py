@@ -106,14 +106,12 @@ class _PixelTiling(Tiling[Contraction]):
         self.weights = ctx.pack("w", pack_pairs(np.zeros_like(work.bias), work.columns))
         self.bias = ctx.pack("bias", work.bias.astype(np.int32))
         self.column = ctx.temporary("column", DType.I16, (self.groups * GROUP,), align=4)
-        self.sums = ctx.temporary("sums", DType.I32, (pad(work.channels, PACKED_4X1),), align=4)
-        self.values = work.scratch(1)
+        self.sums = ctx.temporary("sums", DType.I32, (1, pad(work.channels, PACKED_4X1)), align=4)
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
-        work, c = self.work, Var(self.work.names.fresh("c"))
+        work = self.work
         behind = tuple(store(self.column[at], 0) for at in range(work.depth, self.groups * GROUP))
         gathered = each_element(work, position(as_expr(0)), lambda at, value: (store(self.column[at], value),))
         pointers = (start(self.weights), start(self.column), start(self.sums))
         multiply = Invoke("gemm_4x1_s16s8_i32", pointers, (self.groups, work.channels))
-        biased = loop(c, work.channels, store(self.values[0, c], self.sums[c] + self.bias[c]))
-        return (*behind, *gathered, multiply, *biased, *work.epilogue(self.values, 1, position))
+        return (*behind, *gathered, multiply, *work.epilogue(self.sums, 1, position, bias=self.bias))

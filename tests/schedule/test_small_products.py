@@ -49,3 +49,9 @@ def test_bytes_with_any_scale(machine: object, scale: float) -> None:
 def test_vectors_are_packed_by_instructions_that_saturate() -> None:
     text = emit_assembly(lower_graph(layer(0.002), V3), V3)
     assert "vpackss" in text and "vpshufb" not in text and "vminps" not in text
+
+
+def test_words_are_clamped_by_instructions_that_saturate() -> None:
+    machine = select("cortex-m4")
+    text = emit_assembly(lower_graph(layer(0.002), machine), machine)
+    assert "ssat" in text and "vcmp" not in text
