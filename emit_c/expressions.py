@@ -243,6 +243,16 @@ class Expressions:
             return self._op(expr.type, "select", condition, x, y)
         return self._narrow(tree.conditional(condition, x, y), expr.type.dtype)
 
+    def words_of(self, expr: Expr) -> Expr | None:
+        """Of four words that become bytes or halfwords, the words, where there is a function that stores their low
+        bits: some machines keep narrow integers in words, with the sign above them, which memory does not have."""
+        if not isinstance(expr, Convert) or expr.x.type != I32.with_lanes(4) or _saturated(expr) is not None:
+            return None
+        if expr.type.dtype not in _NARROW_INTEGERS:
+            return None
+        self.needs.conversion(expr.x.type, expr.type.dtype)
+        return expr.x
+
     def _convert(self, expr: Convert) -> c_ast.Node:
         source, target = expr.x.type, expr.type
         unclamped = _saturated(expr)

@@ -26,7 +26,6 @@ from ..ir.loops import (
     Prefetch,
     Space,
     Store,
-    Type,
     Var,
 )
 from ..ir.types import DType
@@ -161,14 +160,16 @@ class _Function:
 
     def _store(self, stmt: Store) -> list[c_ast.Node]:
         buffer = stmt.buffer
-        value = self.expressions.value(stmt.value)
+        words = None if buffer.space is Space.REG else self.expressions.words_of(stmt.value)
+        value = self.expressions.value(stmt.value if words is None else words)
         if buffer.space is Space.REG:
             return [tree.assign(tree.name(self.scope.write_element(buffer, stmt.index)), value)]
         array = self.scope.use_buffer(buffer)
         offset = self.expressions.offset(buffer, stmt.index)
         active = None if stmt.active is None else self.expressions.value(stmt.active)
         if stmt.value.type.lanes > 1:
-            return [self._vector_store(stmt.value.type, tree.address(array, offset), value, active)]
+            source, low = (stmt.value, "") if words is None else (words, f"_{buffer.dtype.value}")
+            return [self._vector_store(f"ccml_{source.type}_store{low}", tree.address(array, offset), value, active)]
         if buffer.dtype is DType.BOOL:
             value = tree.cast(MEMORY_TYPES[DType.BOOL], value)
         assignment = tree.assign(c_ast.ArrayRef(tree.name(array), offset), value)
@@ -209,10 +210,8 @@ class _Function:
         return tree.address(self.scope.use_buffer(pointer.buffer), offset)
 
     @staticmethod
-    def _vector_store(type_: Type, where: c_ast.Node, value: c_ast.Node, active: c_ast.Node | None) -> c_ast.Node:
-        if active is None:
-            return tree.call(f"ccml_{type_}_store", where, value)
-        return tree.call(f"ccml_{type_}_store_active", where, value, active)
+    def _vector_store(store: str, where: c_ast.Node, value: c_ast.Node, active: c_ast.Node | None) -> c_ast.Node:
+        return tree.call(store, where, value) if active is None else tree.call(f"{store}_active", where, value, active)
 
 
 def _discard_unread(binding: Binding) -> list[c_ast.Node]:

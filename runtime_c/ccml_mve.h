@@ -122,6 +122,14 @@
     CCML_GNU2(vector, min, wide##_min((wide)x, (wide)y)) \
     CCML_GNU2(vector, max, wide##_max((wide)x, (wide)y))
 
+/* Words clamped to what a byte holds, which are kept as they are. */
+#define CCML_MVE_SATURATED(name, least, greatest) \
+    static inline ccml_##name##x4 ccml_i32x4_to_##name##_saturated(ccml_i32x4 x) \
+    { \
+        return (ccml_##name##x4)ccml_i32x4_min( \
+            ccml_i32x4_max(x, ccml_i32x4_splat(least)), ccml_i32x4_splat(greatest)); \
+    }
+
 /* Only the first lanes; those not loaded are zero. */
 #define CCML_MVE_ACTIVE(vector, type) \
     static inline vector vector##_load_active(const type *from, ptrdiff_t active) \

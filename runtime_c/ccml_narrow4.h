@@ -120,9 +120,34 @@ CCML_NARROW_WORDS(4)
 CCML_PORTABLE_NARROWS(4)
 #define CCML_NARROW4_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
-#if !(CCML_X86 && defined(__SSE4_1__))
+#if CCML_MVE
+CCML_MVE_SATURATED(i8, -128, 127)
+CCML_MVE_SATURATED(u8, 0, 255)
+#elif !(CCML_X86 && defined(__SSE4_1__))
 CCML_NARROW_SATURATED(4)
 #endif
+
+/* The low bits of words. */
+#if CCML_MVE
+#define CCML_LOW_BITS(name, x) ((ccml_##name##x4)(x))
+#else
+#define CCML_LOW_BITS(name, x) ccml_i32x4_to_##name(x)
+#endif
+#define CCML_STORE_LOW_BITS(name, type) \
+    static inline void ccml_i32x4_store_##name(type *to, ccml_i32x4 x) \
+    { \
+        ccml_##name##x4_store(to, CCML_LOW_BITS(name, x)); \
+    } \
+    static inline void ccml_i32x4_store_##name##_active(type *to, ccml_i32x4 x, ptrdiff_t active) \
+    { \
+        ccml_##name##x4_store_active(to, CCML_LOW_BITS(name, x), active); \
+    }
+CCML_STORE_LOW_BITS(i8, int8_t)
+CCML_STORE_LOW_BITS(u8, uint8_t)
+CCML_STORE_LOW_BITS(i16, int16_t)
+CCML_STORE_LOW_BITS(u16, uint16_t)
+#undef CCML_LOW_BITS
+#undef CCML_STORE_LOW_BITS
 CCML_NARROW_CONVERSIONS(4)
 #if !CCML_NEON
 CCML_NARROW_AMONG(4)

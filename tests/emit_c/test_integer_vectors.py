@@ -76,19 +76,22 @@ def conversions(narrow: str, lanes: int) -> Expected:
 
 
 def partial(narrow: str, lanes: int) -> Expected:
-    """The first ``n`` lanes for every ``n`` (as a variable) and for 3 (as a constant), plus one."""
+    """The first ``n`` lanes for every ``n`` (as a variable) and for 3 (as a constant), plus one; low bits of words."""
     text = f"""
-    kernel partial_{narrow}_{lanes}(x: {narrow}[{lanes + 1},{lanes}] const, some: {narrow}[{lanes + 1},{lanes}] out,
+    kernel partial_{narrow}_{lanes}(x: {narrow}[{lanes + 1},{lanes}] const, w: i32[{lanes + 1},{lanes}] const,
+        some: {narrow}[{lanes + 1},{lanes}] out, low: {narrow}[{lanes + 1},{lanes}] out,
         three: i32[{lanes + 1},{lanes}] out)
       for n:{lanes + 1}
         some[n, 0 : {lanes} active n] = x[n, 0 : {lanes} active n] + 1{narrow}x{lanes}
+        low[n, 0 : {lanes} active n] = convert<{narrow}x{lanes}>(w[n, 0 : {lanes}])
         three[n, 0 : {lanes}] = convert<i32x{lanes}>(x[n, 0 : {lanes} active 3])
     """
-    x = bits(narrow, 3, (lanes + 1) * lanes).reshape(lanes + 1, lanes)
+    x, w = (bits(dtype, 3, (lanes + 1) * lanes).reshape(lanes + 1, lanes) for dtype in (narrow, "i32"))
     within = np.tri(lanes + 1, lanes, -1, dtype=bool)
     one = np.ones((), x.dtype)
     three = np.where(np.arange(lanes) < 3, x, 0).astype("i4")
-    return expect(text, {"x": x}, {"some": np.where(within, x + one, 0 * one), "three": three})
+    results = {"some": np.where(within, x + one, 0 * one), "low": np.where(within, w.astype(x.dtype), 0 * one)}
+    return expect(text, {"x": x, "w": w}, {**results, "three": three})
 
 
 def words(narrow: str) -> Expected:
@@ -308,15 +311,27 @@ def test_neon_and_smlad_of_arm32(tmp_path: Path) -> None:
     check(tmp_path, "arm-linux-gnueabihf-gcc", *flags, runner=("qemu-arm",))
 
 
+def assembly(kernel: Case, core: str, folder: Path) -> str:
+    """What GCC makes of it for a Cortex-M."""
+    header, code = kernels_source([kernel.kernel])
+    (folder / "runtime.h").write_text(header)
+    (folder / "code.c").write_text(code.replace("static void kernel_0", "void kernel_0(); void kernel_0"))
+    flags = ["-O2", *select(core).cpu.c_flags, "-ffreestanding", "-S", "-o", str(folder / "code.s")]
+    compile_c(["arm-none-eabi-gcc", *WARNINGS, *flags, str(folder / "code.c")])
+    return (folder / "code.s").read_text()
+
+
 @needs("arm-none-eabi-gcc")
 @pytest.mark.parametrize(("core", "has_smlad"), [("cortex-m4", True), ("cortex-m0plus", False)])
 def test_pairs_on_cortex_m(core: str, has_smlad: bool, tmp_path: Path) -> None:
-    header, code = kernels_source([dots(1)[0].kernel])
-    (tmp_path / "runtime.h").write_text(header)
-    (tmp_path / "dots.c").write_text(code.replace("static void kernel_0", "void kernel_0(); void kernel_0"))
-    flags = ["-O2", *select(core).cpu.c_flags, "-ffreestanding", "-S", "-o", str(tmp_path / "dots.s")]
-    compile_c(["arm-none-eabi-gcc", *WARNINGS, *flags, str(tmp_path / "dots.c")])
-    assert ("smlad" in (tmp_path / "dots.s").read_text()) == has_smlad
+    assert ("smlad" in assembly(dots(1)[0], core, tmp_path)) == has_smlad
+
+
+@needs("arm-none-eabi-gcc")
+@pytest.mark.parametrize("narrow", NARROW)
+def test_low_bits_are_stored_as_they_are_by_helium(narrow: str, tmp_path: Path) -> None:
+    """Without the sign above them, as words have it that are bytes or halfwords."""
+    assert "vmovlb" not in assembly(conversions(narrow, 4)[0], "cortex-m55", tmp_path)
 
 
 # ---------------------------------------------------------------- whole kernels
