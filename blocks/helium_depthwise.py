@@ -170,7 +170,7 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_depthwise_rows_fixed", _ROW[:-1], partial(_rows, 2, True), MVE, ((5, 12, 6, 3, 6, 1),),
-        cycles=Cycles(mve=_pixels_cycles(75, 1, 16.3, 46)),
+        cycles=Cycles(mve=_pixels_cycles(75, 1, 16.3, 44)),
     ),
     BlockInstruction(
         "helium_depthwise_pixels_fixed", _ROW[:-1], partial(_rows, 1, True), MVE, ((5, 12, 6, 3, 6, 1),),

@@ -1164,9 +1164,9 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded108b85b0219ca4f10104a2ee104b4ff0000425ee6e0f20ff5206209c4fea840421ee641ea1f1100121ee"
             "410f8ded001f05468146174619461e9c239b049495e85500b5e80055b5ec109e95ed10be9ded007fddf87cb04fea8b0b"
-            "27ee4b0fddf888b08ded001fb6fd04defcee280fb8ff5ce095ed0c5ffeee288f96fd02defcee2a4fb8ff5ce0b5ec209e"
-            "feee2acf96fd01de14ec000ffcee282fb8ff5ce0b5ec20befeee28af96fd03de1cec082ffcee2a6fb8ff5ce02bf001e8"
-            "feee2aefbbf1040b16ec120f59ead5851eec1a2f24ee431e95e8550024ee433e37ee010eb5e8005537ee031eb5ec109e"
+            "27ee4b0fddf888b08ded001fb6fd04de2bf001e8bbf1040bfcee280f95ed0c5fb8ff5ce096fd02defeee288fb8ff5ce0"
+            "fcee2a4fb5ec209e14ec000f96fd01defeee2acfb8ff5ce0feee28afb5ec20befcee282f96fd03de1cec082ffcee2a6f"
+            "59ead58516ec120f24ee431eb8ff5ce0feee2aef37ee010e95e855001eec1a2f24ee433eb5e8005537ee031eb5ec109e"
             "33ee010e95ed10beb0ff502031fe4d8fa7ec040fa1ec042fb0dc5f445944ddf810b0bbf1010bcdf810b09bdc05b0bdec"
             "108bbde8f08f00bf"
         ),

@@ -14,12 +14,13 @@
    Even registers and lr hold sums, those of the first output in r0 to r6; r7 and r1 are the results of both, r5 weights,
    r9 their beginning, r11 the channels left; q3 where the taps of the four channels before are, q6 these taps, q4 and q5
    weights, q2 factors. On the stack: where the first taps of the next outputs are, less 16, outputs left. `begin`
-   prepares outputs, with their taps in q3 and the channels in r11, and keeps q4 and q5; `channel(at, sums, weights,
-   early, load)` gathers and multiplies, with what may stand in between; `finish` makes results, stores them, and loads
-   biases and weights of the next tile, the first one behind the last; `behind` goes to the next outputs, with flags that
-   say whether there are any. Loads and arithmetic take turns, two cycles each and four for taps; the first and third
-   channel come first, as their sums are moved together. */
-#define CCML_HELIUM_DEPTHWISE(setup, tap_step, taps, begin, channel, finish, behind) \
+   prepares outputs, with their taps in q3 and the channels in r11, and keeps q4 and q5; `tile` multiplies and makes
+   results, with the outputs in bytes 0 and 2 of the words of q0, flags that say whether channels are left, and biases and
+   weights of the next tile loaded, the first one behind the last: `channel(at, sums, weights, early, load)` gathers and
+   multiplies, with what may stand in between; `behind` goes to the next outputs, with flags that say whether there are
+   any. Loads and arithmetic take turns, two cycles each and four for taps; the first and third channel come first, as
+   their sums are moved together. */
+#define CCML_HELIUM_DEPTHWISE(setup, tap_step, taps, begin, tile, behind) \
     __asm__ volatile( \
         ".syntax unified\n" \
         "push {r4-r11, lr}\n" \
@@ -47,12 +48,7 @@
         "vldrw.u32 q3, [sp]\n" \
         begin \
         "2:\n" \
-        channel("#16]!", "r0", "r8", "q4", "", "vldrw.u32 q2, [r5, #48]\n") \
-        channel("#8]", "r4", "r12", "q5", "", "vldrb.u8 q4, [r5], #32\n") \
-        channel("#4]", "r2", "r10", "q4", "vmov q0[2], q0[0], r0, r4\n", "vldrb.u8 q5, [r5], #32\n") \
-        channel("#12]", "r6", "lr", "q5", "vmov q1[2], q1[0], r8, r12\n", "vctp.32 r11\n") \
-        "subs r11, r11, #4\n" \
-        finish \
+        tile \
         "vshr.u32 q1, q0, #16\n" \
         "vpstt\n" \
         "vstrbt.32 q0, [r7], #4\n" \
@@ -70,16 +66,14 @@
 #define CCML_HELIUM_DEPTHWISE_AHEAD2 "vldrb.u8 q4, [r5], #16\n"
 #define CCML_HELIUM_DEPTHWISE_AHEAD3 "vldrb.u8 q5, [r5, #16]\n"
 
-/* By factors. */
-#define CCML_HELIUM_DEPTHWISE_FIXED \
-    "vmov q0[3], q0[1], r2, r6\n" \
-    "csel r5, r9, r5, le\n" \
-    "vmov q1[3], q1[1], r10, lr\n" \
-    "vqrdmlash.s32 q0, q2, r3\n" CCML_HELIUM_DEPTHWISE_AHEAD0 \
-    "vqrdmlash.s32 q1, q2, r3\n" \
-    "vqmovnb.s32 q0, q0\n" CCML_HELIUM_DEPTHWISE_AHEAD1 \
-    "vqmovnt.s32 q0, q1\n" CCML_HELIUM_DEPTHWISE_AHEAD2 \
-    "vqmovnb.s16 q0, q0\n" CCML_HELIUM_DEPTHWISE_AHEAD3
+/* A tile: `channel` and `finish` one behind the other. */
+#define CCML_HELIUM_DEPTHWISE_TILE(channel, finish) \
+    channel("#16]!", "r0", "r8", "q4", "", "vldrw.u32 q2, [r5, #48]\n") \
+    channel("#8]", "r4", "r12", "q5", "", "vldrb.u8 q4, [r5], #32\n") \
+    channel("#4]", "r2", "r10", "q4", "vmov q0[2], q0[0], r0, r4\n", "vldrb.u8 q5, [r5], #32\n") \
+    channel("#12]", "r6", "lr", "q5", "vmov q1[2], q1[0], r8, r12\n", "vctp.32 r11\n") \
+    "subs r11, r11, #4\n" \
+    finish
 
 /* By scales; the least result is an argument at `sp` and the place `lo`. */
 #define CCML_HELIUM_DEPTHWISE_SCALED(lo) \
