@@ -96,26 +96,25 @@ CCML_OUT_OF_LINE int32_t ccml_i32_scale_float(int32_t acc, int32_t mantissa, int
     uint32_t value = acc < 0 ? 0u - (uint32_t)acc : (uint32_t)acc;
     const uint32_t limit = acc < 0 ? 0x80000000u : 0x7fffffffu;
     uint32_t high;
-    int32_t shift = -8 - exponent;
     if (acc == 0) {
         return 0;
     }
-    if (value >> 24 == 0 && shift > 0 && shift < 32) {
-        /* A product of at most 24 bits with eight of them behind the point: the second rounding cuts below these, so that
-           they tell the third one, unless they are those beside a half. */
-        const uint32_t low = ccml_u32_product(value, (uint32_t)mantissa, &high);
-        const uint32_t fixed = high << (32 - shift) | low >> shift;
-        if (high >> shift == 0 && fixed >> 24 == 0 && ((fixed + 1) & 254u) != 128) {
-            value = (fixed + 128) >> 8;
-            return (int32_t)(acc < 0 ? 0u - value : value);
-        }
-    }
-    shift = value >> 24 == 0 ? 0 : ccml_u32_bits(value) - 24;
+    int32_t shift = value >> 24 == 0 ? 0 : ccml_u32_bits(value) - 24;
     if (shift > 0) {
         value = ccml_u32_to_even(value >> shift, value, shift);
         exponent += shift;
     }
     value = ccml_u32_product(value, (uint32_t)mantissa, &high);
+    shift = -8 - exponent;
+    if (shift > 0 && shift < 32 && high >> shift == 0) {
+        /* A product of at most 24 bits with eight of them behind the point: the second rounding cuts below these, so that
+           they tell the third one, unless they are those beside a half. */
+        const uint32_t fixed = high << (32 - shift) | value >> shift;
+        if (fixed >> 24 == 0 && ((fixed + 1) & 254u) != 128) {
+            value = (fixed + 128) >> 8;
+            return (int32_t)(acc < 0 ? 0u - value : value);
+        }
+    }
     shift = high == 0 ? ccml_u32_bits(value) - 24 : ccml_u32_bits(high) + 8;
     if (shift > 0) {
         value = ccml_u32_to_even(high << (32 - shift) | value >> shift, value, shift);

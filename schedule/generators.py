@@ -130,20 +130,20 @@ def _of_blocks(
     return Generator(name, anchors, applies, emit, cost, block=block, tunable=True)
 
 
-_FEW_PRODUCTS = 512
-"""Of halfwords: not worth the code of a block, if no other layer has it. Above, that is less than what weights as bytes
-save of weights as halfwords."""
+_FEW_PRODUCTS, _FEW_OF_VECTORS = 1024, 512
+"""Products of halfwords that are not worth the code of a block, if no other layer has it. Where that is one of vectors,
+weights would else be halfwords, of which it saves half of the bytes."""
 
 
-def _unless_few(emit: Callable[[KernelContext], Block]) -> Estimate:
-    """The predicted cycles, of contractions that have not few products of halfwords."""
+def _unless_few(emit: Callable[[KernelContext], Block], few: int) -> Estimate:
+    """The predicted cycles, of contractions that have not fewer products of halfwords."""
 
     def cost(ctx: KernelContext) -> float:
         anchor, weights = ctx.contraction
         assert weights is not None
         products = anchor.output.type.size // max(1, anchor.output.shape[-1]) * weights.size
-        few = anchor.operands[0].dtype is DType.I16 and products < _FEW_PRODUCTS
-        return inf if few else predicted_cycles(emit(ctx.trial()), ctx.cpu)
+        small = anchor.operands[0].dtype is DType.I16 and products < few
+        return inf if small else predicted_cycles(emit(ctx.trial()), ctx.cpu)
 
     return cost
 
@@ -265,7 +265,7 @@ GENERATORS: tuple[Generator, ...] = (
             "helium halfwords", _anchors("conv", "matmul"), is_helium_halfword_contraction,
             lower_helium_halfword_contraction, "helium_gemm_4x1_s16s8_i32",
         ),
-        cost=_unless_few(lower_helium_halfword_contraction),
+        cost=_unless_few(lower_helium_halfword_contraction, _FEW_OF_VECTORS),
     ),
     _of_blocks("dsp winograd", _anchors("conv"), is_dsp_winograd, lower_dsp_winograd, "winograd_fixed"),
     _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),
@@ -281,7 +281,7 @@ GENERATORS: tuple[Generator, ...] = (
             "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction,
             "gemm_1x4_pairs",
         ),
-        cost=_unless_few(lower_plain_contraction),
+        cost=_unless_few(lower_plain_contraction, _FEW_PRODUCTS),
     ),
     _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
     Generator("few channels", _anchors("conv"), is_few_channels, lower_few_channels, _written_out),
