@@ -136,14 +136,14 @@ class _RowPanel:
 
     @staticmethod
     def of(spec: Contraction, blocking: Blocking) -> _RowPanel | None:
-        """``None`` where the cache keeps the activations between blocks of columns, and where more weights would be
-        read again and again, once for each panel, than activations, once for each block of columns."""
+        """``None`` where there is no such cache or it keeps the activations between blocks of columns, and where more
+        weights would be read again and again, once for each panel, than activations, once for each block of columns."""
         kept, most = blocking.cache * KEPT, int(blocking.cache * ROW_PANEL)
         blocks = sum(region.blocks for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors))
         weights = ceil(spec.depth / blocking.dot.group) * 4 * blocking.dot.packed_parts * spec.columns
         x = next((part.buffer for part in walk_expr(spec.lhs) if isinstance(part, Load)), None)
         activations = 0 if x is None else prod(x.shape) * x.dtype.size
-        if blocks < 2 or activations <= kept:
+        if not most or blocks < 2 or activations <= kept:
             return None
         again = activations / most * weights
         if weights > kept and (activations <= blocking.cache or 2 * again > blocks * activations):
