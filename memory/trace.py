@@ -122,6 +122,15 @@ class TouchesByName(Mapping[str, Touches]):
         """The touches of a parameter by the place in the code that makes them, which are not sorted."""
         return [event.touches() for event in self.events[name]]
 
+    def pieces(self, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each place in the code the begins and the ends of what it touches of a parameter, at whatever time."""
+        return [event.pieces() for event in self.events[name]]
+
+    def hulls(self, name: str) -> list[Touches]:
+        """For each place in the code that touches a parameter, what an iteration of the outermost loop touches there,
+        as one access from the first byte to the last."""
+        return [event.hulls() for event in self.events[name]]
+
     def __contains__(self, name: object) -> bool:
         return name in self.events
 
@@ -217,7 +226,21 @@ class _Event:
         chosen = mask & (begin < end)
         return Touches(time[chosen], begin[chosen], end[chosen])
 
-    def _times(self, arrays: _Bytes) -> np.ndarray:
+    def pieces(self) -> tuple[np.ndarray, np.ndarray]:
+        begin, end, mask = np.broadcast_arrays(*self.bytes())
+        chosen = mask & (begin < end)
+        return begin[chosen], end[chosen]
+
+    def hulls(self) -> Touches:
+        begin, end, mask = self.bytes()
+        chosen, inner = mask & (begin < end), tuple(range(1, self.depth))
+        least = np.where(chosen, begin, np.iinfo(np.int64).max).min(axis=inner)
+        most = np.where(chosen, end, 0).max(axis=inner)
+        time, least, most = np.broadcast_arrays(self._times(()).reshape(-1), least, most)
+        some = least < most
+        return Touches(time[some], least[some], most[some])
+
+    def _times(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """What is the same in all iterations of a loop is noted once."""
         time = np.full((1,) * self.depth, self.time, np.int64)
         for loop in self.left:

@@ -8,8 +8,9 @@ what it reads, so that nothing is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import gcd
 
 import numpy as np
@@ -24,26 +25,32 @@ MOST_ROWS = 1 << 13
 
 _NOTHING = 1 << 60
 
+_Pieces = list[tuple[np.ndarray, np.ndarray]]
+
 
 @dataclass(frozen=True)
 class Footprint:
     """The bytes of a tensor that each row touches: from ``begin`` to before ``end``; none where begin is greater.
 
-    ``pieces`` are all single accesses, begin and end: what must be in one piece.
+    ``accesses`` gives begins and ends of the single accesses, and of the spans of block instructions, in parts.
     """
 
     begin: np.ndarray
     end: np.ndarray
-    pieces: tuple[np.ndarray, np.ndarray]
+    accesses: Callable[[], _Pieces]
 
     @staticmethod
-    def of(touches: Touches, spans: Touches, rows: np.ndarray, count: int) -> Footprint:
-        """From the accesses, for each the number of its row, and the spans of block instructions."""
+    def of(hulls: Touches, rows: np.ndarray, count: int, accesses: Callable[[], _Pieces]) -> Footprint:
+        """From what is touched together, for each the number of its row."""
         begin, end = np.full(count, _NOTHING), np.zeros(count, np.int64)
-        np.minimum.at(begin, rows, touches.begin)
-        np.maximum.at(end, rows, touches.end)
-        pieces = np.concatenate((touches.begin, spans.begin)), np.concatenate((touches.end, spans.end))
-        return Footprint(begin, end, pieces)
+        np.minimum.at(begin, rows, hulls.begin)
+        np.maximum.at(end, rows, hulls.end)
+        return Footprint(begin, end, accesses)
+
+    @cached_property
+    def pieces(self) -> _Pieces:
+        """The begins and the ends of what is accessed in one piece."""
+        return self.accesses()
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,8 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     if replay_length(kernel) > MOST_ACCESSES:
         return None
     trace = trace_kernel(kernel)
-    reads = _by_tensor(trace.reads, kernel, call, scratch)
-    writes = _by_tensor(trace.writes, kernel, call, scratch)
-    spans = _by_tensor(trace.spans, kernel, call, scratch)
+    params = _parameters(kernel, call, scratch)
+    reads, writes = _hulls(trace.reads, params), _hulls(trace.writes, params)
     found = (*reads.values(), *writes.values())
     loop = _loop_over_rows(trace.loops, list(reads.values()), list(writes.values()))
     if loop is None:
@@ -81,14 +87,20 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     if rows > MOST_ROWS:
         return None
 
-    def footprints(found: Mapping[str, Touches]) -> dict[str, Footprint]:
-        nothing = Touches.joined([])
+    def footprints(found: Mapping[str, Touches], touches: TouchesByName) -> dict[str, Footprint]:
         return {
-            name: Footprint.of(t, spans.get(name, nothing), np.maximum(loop.iterations(t), -1) + earlier, rows)
-            for name, t in found.items()
+            name: Footprint.of(
+                hulls,
+                np.maximum(loop.iterations(hulls), -1) + earlier,
+                rows,
+                partial(_accesses, (touches, trace.spans), params[name]),
+            )
+            for name, hulls in found.items()
         }
 
-    return Stage(kernel, call, loop.position, rows, earlier, footprints(reads), footprints(writes))
+    return Stage(
+        kernel, call, loop.position, rows, earlier, footprints(reads, trace.reads), footprints(writes, trace.writes)
+    )
 
 
 def _loop_over_rows(
@@ -105,15 +117,23 @@ def _loop_over_rows(
     return loops[-max(chosen)[2]] if chosen else None
 
 
-def _by_tensor(
-    found: TouchesByName, kernel: Kernel, call: Call, scratch: Sequence[str]
-) -> dict[str, Touches]:
-    """The accesses of each tensor but ``scratch``, whatever parameters it stands behind, in no order."""
-    parts: dict[str, list[Touches]] = {}
+def _parameters(kernel: Kernel, call: Call, scratch: Sequence[str]) -> dict[str, list[str]]:
+    """The parameters that each tensor but ``scratch`` stands behind."""
+    found: dict[str, list[str]] = {}
     for param, name in zip(kernel.params, call.args, strict=True):
-        if name not in scratch and param.name in found:
-            parts.setdefault(name, []).extend(found.each(param.name))
-    return {name: Touches.together(touches) for name, touches in parts.items()}
+        if name not in scratch:
+            found.setdefault(name, []).append(param.name)
+    return found
+
+
+def _hulls(found: TouchesByName, params: Mapping[str, Sequence[str]]) -> dict[str, Touches]:
+    """What iterations of the outermost loops touch of each tensor, in no order."""
+    parts = {name: [hull for p in own if p in found for hull in found.hulls(p)] for name, own in params.items()}
+    return {name: Touches.together(hulls) for name, hulls in parts.items() if hulls}
+
+
+def _accesses(kinds: Sequence[TouchesByName], params: Sequence[str]) -> _Pieces:
+    return [piece for found in kinds for param in params if param in found for piece in found.pieces(param)]
 
 
 @dataclass(frozen=True)

@@ -134,9 +134,13 @@ def _ring_bytes(stages: Sequence[Stage], found: Sequence[Pace], tensor: str, nby
     if nbytes % unit:
         return None
     touched = [part for stage in stages for part in (stage.reads.get(tensor), stage.writes.get(tensor)) if part]
-    begin, end = (np.concatenate([part.pieces[side] for part in touched]) for side in range(2))
+    pieces = [piece for part in touched for piece in part.pieces]
     least = -(-window(stages, found, tensor) // unit) * unit
-    return next((size for size in range(least, nbytes, unit) if np.all(begin // size == (end - 1) // size)), None)
+
+    def holds_all(size: int) -> bool:
+        return all(np.array_equal(begin // size, (end - 1) // size) for begin, end in pieces)
+
+    return next((size for size in range(least, nbytes, unit) if holds_all(size)), None)
 
 
 def _views(stages: Sequence[Stage], tensor: str) -> list[Buffer]:
