@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 import numpy as np
 
@@ -60,29 +61,38 @@ def _in_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int)
         return least is not None
     trace = trace_kernel(kernel)
     reads, writes = (
-        Touches.joined([found[name] for name in _parameters(found, kernel, tensors, tensor)])
+        [part for name in _parameters(found, kernel, tensors, tensor) for part in found.each(name)]
         for found, tensor in ((trace.reads, read), (trace.writes, written))
     )
-    size = max(int(reads.end.max(initial=0)), int(writes.end.max(initial=0)))
+    unit = _common_unit([*reads, *writes])
+    size = max(int(part.end.max(initial=0)) for part in (*reads, *writes)) // unit
     first_write, last_read = np.full(size, -_NEVER), np.full(size, _NEVER)
-    _keep_times(writes, first_write, np.minimum)
-    _keep_times(reads, last_read, np.maximum)
+    for part in writes:
+        _keep_times(part, unit, first_write, np.minimum)
+    for part in reads:
+        _keep_times(part, unit, last_read, np.maximum)
     return bool(np.all(last_read <= first_write))
 
 
-def _keep_times(touches: Touches, times: np.ndarray, keep: np.ufunc) -> None:
-    """Puts into ``times``, one for each byte, what ``keep`` chooses of those of all ``touches`` of the byte: many short
-    ones byte by byte of all, few long ones one by one."""
-    widths = touches.end - touches.begin
-    for width in np.unique(widths):
-        begin, time = touches.begin[widths == width], touches.time[widths == width]
+def _common_unit(touches: Sequence[Touches]) -> int:
+    """The largest power of two, up to the size of any element, that all ``touches`` begin and end at multiples of."""
+    every = reduce(or_, (int(np.bitwise_or.reduce(side)) for part in touches for side in (part.begin, part.end)), 16)
+    return every & -every
+
+
+def _keep_times(touches: Touches, unit: int, times: np.ndarray, keep: np.ufunc) -> None:
+    """Puts into ``times``, one for each ``unit`` of bytes, what ``keep`` chooses of those of all ``touches`` of it:
+    many short ones unit by unit of all, few long ones one by one."""
+    begins, widths = touches.begin // unit, (touches.end - touches.begin) // unit
+    for width in np.flatnonzero(np.bincount(widths)):
+        begin, time = begins[widths == width], touches.time[widths == width]
         if len(begin) < width:
             for first, when in zip(begin.tolist(), time.tolist()):
                 part = times[first : first + width]
                 keep(part, when, out=part)
         else:
-            for byte in range(width):
-                keep.at(times, begin + byte, time)
+            for place in range(width):
+                keep.at(times, begin + place, time)
 
 
 def may_alias(a: DType, b: DType) -> bool:
