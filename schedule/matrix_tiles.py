@@ -2,9 +2,15 @@
 
 A block of the result is two tiles of rows by one or two panels of sixteen columns (``blocks/matrix_tiles.py``)::
 
-    for each block of columns, and each block of rows
-      sums[...] = biases and products, by the block instruction
-      for each row of both tiles: what is behind the contraction
+    for each panel of rows
+      configure tiles
+      for each block of columns, and each block of rows of the panel
+        sums[...] = biases and products, by the block instruction
+        for each row of both tiles: what is behind the contraction
+      release tiles
+
+Of many weights columns are outermost. As a panel configures tiles for itself, it can be in a chunk of its own, on any
+thread.
 
 The rows of a tile are neighbouring results of a line (the last dimension); a line is cut into tiles of equal size, of
 which the last may begin earlier, so that nothing beyond the tensor is read: rows that an earlier tile has are not
@@ -321,7 +327,7 @@ class _Tiled:
         return (self.window.stride[-1] if self.window.kernel else 1) * self.x.buffer.strides[-2]
 
     def _loops(self) -> Block:
-        """Of many weights each is read once; of few, what all columns sum is."""
+        """Of many weights those of a block of columns stay near, of few the rows."""
         if self.runs.size * self.columns > _KEPT_WEIGHTS:
             return self._over_columns(lambda first, columns: self._panels(columns, partial(self._rows, first, columns)))
         return self._panels(self.columns, lambda part: self._over_columns(partial(self._rows, part=part)))
