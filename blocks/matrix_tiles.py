@@ -22,6 +22,8 @@ ROWS_OF_TILE = 16
 COLUMNS_OF_TILE = 16
 DEPTH_OF_TILE = 64
 """Bytes of a row: so many k."""
+LINE = 64
+"""Bytes that are fetched at a time."""
 GROUP = 4
 """Neighbouring k of a column, which are neighbours in memory."""
 
@@ -39,22 +41,25 @@ def _release() -> Kernel:
 
 def _product(
     activation: DType, panels: int, rows: Number, row_step: Number, steps: Number, width: Number, last: Number,
-    outer: Number, outer_step: Number, taps: Number, tap_step: Number,
+    outer: Number, outer_step: Number, taps: Number, tap_step: Number, lines: Number,
 ) -> Kernel:  # fmt: skip
     """``sums[t, row, column] = bias[column] + sum(x_t * w)`` for two tiles of ``rows`` rows, ``row_step`` bytes apart,
     and ``panels`` of 16 columns.
 
     What is summed are ``outer`` times ``taps`` runs of activations. A run is read in ``steps`` of ``width`` bytes, one
     behind the other, but for the last, which begins at ``last``: where it overlaps the one before, weights are zero.
-    ``w`` has, for each panel, in the order of the steps, groups of four k of its columns.
+    ``w`` has, for each panel, in the order of the steps, groups of four k of its columns. In each step so many
+    ``lines`` of ``next`` are fetched to the second cache.
     """
     size = outer * taps * steps * width * COLUMNS_OF_TILE
+    fetched = outer * taps * steps * lines * LINE + 1
     reach = (rows - 1) * row_step + (outer - 1) * outer_step + (taps - 1) * tap_step + last + width
     columns = panels * COLUMNS_OF_TILE
     tiles = [param(f"x{t}", activation, reach, Access.READ) for t in range(2)]
     w = param("w", DType.I8, size * panels, Access.READ)
     bias = param("bias", DType.I32, columns, Access.READ, 4)
     sums = param("sums", DType.I32, rows * (2 * columns), Access.WRITE, 4)
+    ahead = param("next", DType.I8, fetched, Access.READ)
     row, panel, column = Var("row"), Var("panel"), Var("column")
     o, tap, step, k = Var("o"), Var("tap"), Var("step"), Var("k")
     run = (o * taps + tap) * steps + step
@@ -74,7 +79,7 @@ def _product(
         return body
 
     body = tuple(stmt for t, x in enumerate(tiles) for stmt in of_tile(x, t))
-    return Kernel(product_name(activation, panels), (*tiles, w, bias, sums), body)
+    return Kernel(product_name(activation, panels), (*tiles, w, bias, sums, ahead), body)
 
 
 def product_name(activation: DType, panels: int) -> str:
@@ -82,10 +87,10 @@ def product_name(activation: DType, panels: int) -> str:
     return f"tiles_{activation.value}_2x{panels}"
 
 
-_SCALARS = ("rows", "row_step", "steps", "width", "last", "outer", "outer_step", "taps", "tap_step")
+_SCALARS = ("rows", "row_step", "steps", "width", "last", "outer", "outer_step", "taps", "tap_step", "lines")
 _SAMPLES = (
-    (16, 64, 2, 64, 64, 1, 0, 1, 0), (7, 24, 2, 20, 11, 3, 210, 1, 0), (1, 5, 1, 4, 0, 2, 17, 3, 8),
-    (13, 48, 3, 48, 96, 1, 0, 1, 0),
+    (16, 64, 2, 64, 64, 1, 0, 1, 0, 0), (7, 24, 2, 20, 11, 3, 210, 1, 0, 3), (1, 5, 1, 4, 0, 2, 17, 3, 8, 1),
+    (13, 48, 3, 48, 96, 1, 0, 1, 0, 0),
 )  # fmt: skip
 
 
@@ -93,7 +98,7 @@ def _cycles(panels: int) -> Cycles:
     """A product of tiles takes a cycle a row, but ten at least."""
 
     def product(*scalars: int) -> float:
-        rows, _, steps, _, _, outer, _, taps, _ = scalars
+        rows, _, steps, _, _, outer, _, taps, _, _ = scalars
         return 40 + 16 * panels + outer * taps * (4 + steps * 2 * panels * max(rows, 10))
 
     return Cycles(amx=product)

@@ -18,19 +18,19 @@
 #define CCML_TILES_FUNCTION(name, byte) \
     CCML_NAKED name( \
         const byte *x0 CCML_UNUSED, const byte *x1 CCML_UNUSED, const int8_t *w CCML_UNUSED, \
-        const int32_t *bias CCML_UNUSED, int32_t *sums CCML_UNUSED, int32_t rows CCML_UNUSED, \
-        int32_t row_step CCML_UNUSED, int32_t steps CCML_UNUSED, int32_t width CCML_UNUSED, int32_t last CCML_UNUSED, \
-        int32_t outer CCML_UNUSED, int32_t outer_step CCML_UNUSED, int32_t taps CCML_UNUSED, \
-        int32_t tap_step CCML_UNUSED)
+        const int32_t *bias CCML_UNUSED, int32_t *sums CCML_UNUSED, const int8_t *next CCML_UNUSED, \
+        int32_t rows CCML_UNUSED, int32_t row_step CCML_UNUSED, int32_t steps CCML_UNUSED, int32_t width CCML_UNUSED, \
+        int32_t last CCML_UNUSED, int32_t outer CCML_UNUSED, int32_t outer_step CCML_UNUSED, \
+        int32_t taps CCML_UNUSED, int32_t tap_step CCML_UNUSED, int32_t lines CCML_UNUSED)
 
 /* What such a function does.
 
    tmm0 to tmm3 are sums of both tiles of rows by both panels, which begin as the biases, tmm4 and tmm5 activations, tmm6
-   and tmm7 weights. rax is the step between rows of x, r10 that between rows of sums, r11 that of weights, rsi how far
-   x1 is behind x0, r9 the bytes of weights of a step of k; rdi, r14 and r12 are where x0 is for the outer, the tap and
-   the step, rdx where weights are, rbp, rbx and r13 count outer, taps and steps. On the stack, from rsp + 64 on: row_step,
-   steps, width, last, outer, outer_step, taps, tap_step. With two panels r15 is how far the second is behind the first:
-   `apart`. */
+   and tmm7 weights. rax is the step between rows of x, r11 that of weights, rsi how far x1 is behind x0, r9 the bytes of
+   weights of a step of k; rdi, r14 and r12 are where x0 is for the outer, the tap and the step, rdx where weights are,
+   rbp, rbx and r13 count outer, taps and steps, r10 is what is fetched next and, in the end, the step between rows of
+   sums. On the stack, from rsp + 56 on: rows, row_step, steps, width, last, outer, outer_step, taps, tap_step, lines.
+   With two panels r15 is how far the second is behind the first: `apart`. */
 #define CCML_TILES_PRODUCT(begin, apart, stride, dot, end) \
     __asm__ volatile( \
         "push %rbx\n" \
@@ -39,10 +39,9 @@
         "push %r13\n" \
         "push %r14\n" \
         "push %r15\n" \
-        "push %r9\n" \
+        "mov %r9, %r10\n" \
         "movslq 64(%rsp), %rax\n" \
         "mov $64, %r11d\n" \
-        "mov $" stride ", %r10d\n" \
         "sub %rdi, %rsi\n" \
         "movslq 80(%rsp), %r9\n" \
         "shl $4, %r9\n" \
@@ -66,6 +65,14 @@
         "tileloadd (%rdx, %r11, 1), %tmm6\n" \
         "tileloadd (%rcx, %rax, 1), %tmm5\n" \
         dot \
+        "mov 128(%rsp), %ecx\n" \
+        "jmp 6f\n" \
+        "5:\n" \
+        "prefetcht1 (%r10)\n" \
+        "add $64, %r10\n" \
+        "6:\n" \
+        "dec %ecx\n" \
+        "jns 5b\n" \
         "movslq 80(%rsp), %rcx\n" \
         "add %rcx, %r12\n" \
         "add %r9, %rdx\n" \
@@ -79,11 +86,11 @@
         "add %rcx, %rdi\n" \
         "dec %ebp\n" \
         "jnz 1b\n" \
-        "movslq (%rsp), %rcx\n" \
+        "mov $" stride ", %r10d\n" \
+        "movslq 56(%rsp), %rcx\n" \
         "imul %r10, %rcx\n" \
         "add %r8, %rcx\n" \
         end \
-        "pop %r9\n" \
         "pop %r15\n" \
         "pop %r14\n" \
         "pop %r13\n" \

@@ -27,7 +27,7 @@ from math import ceil, prod
 import numpy as np
 
 from ..blocks import BLOCKS
-from ..blocks.matrix_tiles import COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, ROWS_OF_TILE, product_name
+from ..blocks.matrix_tiles import COLUMNS_OF_TILE, DEPTH_OF_TILE, GROUP, LINE, ROWS_OF_TILE, product_name
 from ..ir.build import load, lt, minimum
 from ..ir.graph import Node
 from ..ir.loops import (
@@ -53,7 +53,7 @@ from ..ops.integer import BYTES, sum_shift
 from ..targets.target import TILES
 from .blocking import Product
 from .borders import needed_halo
-from .byte_operands import Columns, Pixels, start, unflattened
+from .byte_operands import Columns, Pixels, flattened, start, unflattened
 from .contraction import is_conv, is_matmul
 from .dots import usable_dots
 from .kernel import KernelContext
@@ -65,6 +65,8 @@ _LEAST_WORK = 8000
 """Cycles of products for which tiles are configured once, at least."""
 _KEPT_WEIGHTS = 1 << 18
 """Bytes of weights that caches keep while rows pass: more are read once, a block of columns for all rows."""
+_FEWEST_WEIGHTS = 1 << 16
+"""Bytes of weights that are there for the next block of columns without being fetched."""
 _SURE = 0.95
 """The share of the cycles of vectors above which an estimate is not trusted to be better."""
 
@@ -274,7 +276,7 @@ class Tile:
 def _product_cycles(rows: int, panels: int, runs: _Runs) -> float:
     cycles = BLOCKS[product_name(DType.U8, panels)].cycles.on(TILES)
     assert cycles is not None
-    return cycles(rows, 0, *runs.scalars)
+    return cycles(rows, 0, *runs.scalars, 0)
 
 
 def _cycles(runs: _Runs, grid: Grid, columns: int) -> float:
@@ -292,12 +294,13 @@ def _cycles(runs: _Runs, grid: Grid, columns: int) -> float:
 
 @dataclass(frozen=True)
 class _Panel:
-    """Blocks of a grid: those of one ``lead``, of ``count`` from ``first`` on in the next dimension, and all of the
-    ``inner`` ones."""
+    """Blocks of a grid: those of one ``lead``, of ``count`` (``most`` in other panels) from ``first`` on in the next
+    dimension, and all of the ``inner`` ones."""
 
     lead: tuple[Expr, ...]
     first: Expr
     count: Expr
+    most: int
     inner: tuple[int, ...]
 
 
@@ -326,9 +329,13 @@ class _Tiled:
         """Bytes between the activations of neighbours in a line."""
         return (self.window.stride[-1] if self.window.kernel else 1) * self.x.buffer.strides[-2]
 
+    @cached_property
+    def _columns_first(self) -> bool:
+        return self.runs.size * self.columns > _KEPT_WEIGHTS
+
     def _loops(self) -> Block:
         """Of many weights those of a block of columns stay near, of few the rows."""
-        if self.runs.size * self.columns > _KEPT_WEIGHTS:
+        if self._columns_first:
             return self._over_columns(lambda first, columns: self._panels(columns, partial(self._rows, first, columns)))
         return self._panels(self.columns, lambda part: self._over_columns(partial(self._rows, part=part)))
 
@@ -347,7 +354,7 @@ class _Tiled:
         whole = blocks[dim] % size == 0
         part = _Panel(
             tuple(loop_index(var, extent) for var, extent in zip(lead, blocks)), first,
-            as_expr(size) if whole else minimum(as_expr(size), as_expr(blocks[dim]) - first), blocks[dim + 1 :],
+            as_expr(size) if whole else minimum(as_expr(size), as_expr(blocks[dim]) - first), size, blocks[dim + 1 :],
         )  # fmt: skip
         block = loop(panel, count, *self._configured(make(part)))
         for var, extent in reversed(list(zip(lead, blocks))):
@@ -369,8 +376,12 @@ class _Tiled:
         """Blocks of rows of ``columns`` from ``first`` on: a ``part`` of them."""
         outer, number = Var(self.names.fresh("ob")), Var(self.names.fresh("rb"))
         inner = prod(part.inner)
-        place = part.first + (INDEX(0) if const_value(part.count) == 1 else outer)
-        block = (*part.lead, place, *unflattened(loop_index(number, inner), part.inner))
+        line = INDEX(0) if const_value(part.count) == 1 else outer
+        block = (*part.lead, part.first + line, *unflattened(loop_index(number, inner), part.inner))
+        passage = line * inner + loop_index(number, inner), part.most * inner
+        if self._columns_first:
+            passage = flattened(block, self.grid.blocks), self.grid.count
+        ahead, lines = self._next(first, *passage)
         tiles = [self.grid.tile(block, side) for side in range(2)]
         rows, panels = self.grid.rows, ceil(columns / COLUMNS_OF_TILE)
         shape = (2 * rows, panels * COLUMNS_OF_TILE)
@@ -378,8 +389,9 @@ class _Tiled:
         pointers = (
             *(Pointer(self.x.buffer, self._source(tile)) for tile in tiles),
             start(self.weights, first * self.runs.size), start(self.bias, first), start(sums),
+            start(self.weights, ahead),
         )  # fmt: skip
-        scalars = (rows, self._row_step, *self.runs.scalars)
+        scalars = (rows, self._row_step, *self.runs.scalars, lines)
         product = Invoke(product_name(self.activation, panels), pointers, scalars)
         finish = (
             stmt
@@ -387,6 +399,16 @@ class _Tiled:
             for stmt in self._finish(tile, sums, side * rows, first, columns)
         )
         return loop(outer, part.count, *loop(number, inner, Alloc(sums), product, *finish))
+
+    def _next(self, first: Expr, passage: Expr, passages: int) -> tuple[Expr, int]:
+        """What a ``passage`` of so many over the columns from ``first`` on fetches of the weights of the next ones:
+        from which byte on, and how many lines in each step."""
+        steps, total = self.runs.count * self.runs.steps, prod(self.weights.shape)
+        lines = ceil(BLOCK * self.runs.size / (LINE * steps * passages))
+        fetched = lines * LINE * steps
+        if self.columns <= BLOCK or total < _FEWEST_WEIGHTS or fetched >= total:
+            return INDEX(0), 0
+        return minimum((first + BLOCK) * self.runs.size + passage * fetched, as_expr(total - fetched - 1)), lines
 
     def _source(self, tile: Tile) -> tuple[Expr, ...]:
         """Where what the first row of a tile sums begins in the input."""

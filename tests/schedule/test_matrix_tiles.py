@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ccml.artifact.emit import Emit
+from ccml.blocks.matrix_tiles import LINE
 from ccml.emit_llvm.jit import JitModel
 from ccml.ir.chunks import chunk_count
 from ccml.ir.graph import Graph
-from ccml.ir.loops import Invoke
+from ccml.ir.loops import Block, For, Invoke, Var
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
@@ -26,6 +28,7 @@ from pytest import MonkeyPatch
 from tests.artifacts.built import SANITIZED, run_artifact
 from tests.artifacts.machines import V3, runs_here
 from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_prefetch import value
 from tests.schedule.test_widened_rows import CONVS as WIDENED
 from tests.schedule.test_widened_rows import prefer
 from tests.schedule.test_winograd import PAD, generators_of
@@ -91,6 +94,37 @@ def test_products_are_in_chunks() -> None:
     kernels = lower_graph(graph, AMX, Goal(threads=2)).kernels
     products = [kernel for kernel in kernels if any(isinstance(stmt, Invoke) for stmt in walk_stmts(kernel.body))]
     assert [chunk_count(kernel) >= 4 for kernel in products] == [True]
+
+
+def products(block: Block, names: dict[Var, int]) -> Iterator[tuple[range, range]]:
+    """The bytes of weights that each product reads, and those that it fetches."""
+    for stmt in block:
+        if isinstance(stmt, For):
+            for count in range(value(stmt.extent, names)):
+                yield from products(stmt.body, {**names, stmt.var: count})
+        elif isinstance(stmt, Invoke) and stmt.pointers:
+            weights, ahead = (value(stmt.pointers[number].index[-1], names) for number in (2, 5))
+            _, _, steps, width, _, outer, _, taps, _, lines = stmt.numbers
+            each = steps * outer * taps
+            columns = 32 if stmt.block.endswith("2x2") else 16
+            yield range(weights, weights + each * width * columns), range(ahead, ahead + each * lines * LINE)
+
+
+@pytest.mark.usefixtures("preferred")
+@pytest.mark.parametrize("kept", [0, 1 << 30], ids=["columns first", "rows first"])
+@pytest.mark.parametrize("depth", [64, 300])
+def test_weights_are_fetched_before_they_are_read(depth: int, kept: int, monkeypatch: MonkeyPatch) -> None:
+    """But for those of the first block of columns, and a few at the ends of blocks."""
+    monkeypatch.setattr(matrix_tiles, "_KEPT_WEIGHTS", kept)
+    graph = integer_conv_graph((1, 12, 20, depth), (128, 3, 3, depth), pad=PAD)
+    kernel = next(kernel for kernel in lower_graph(graph, AMX).kernels if "tiles" in str(kernel.body))
+    near, missed, first = set[int](), set[int](), set[int]()
+    for read, fetched in products(kernel.body, {}):
+        first = first or set(read)
+        missed |= set(read) - near
+        near |= {*read, *fetched}
+    assert len(first) >= 9 * depth * 32
+    assert len(missed - first) < 0.02 * len(first)
 
 
 @pytest.mark.usefixtures("preferred")

@@ -37,6 +37,8 @@ def value(expr: Expr, names: dict[Var, int]) -> int:
             return value(x, names) // value(y, names)
         case Binary("floormod", x, y):
             return value(x, names) % value(y, names)
+        case Binary("min", x, y):
+            return min(value(x, names), value(y, names))
     raise TypeError(expr)
 
 
