@@ -101,7 +101,7 @@ kernel k(x: u8[64] const, w: i8[64] const, b: i32[16] const, y: u8[64] inout, z:
   for a:4
     stack sums: i32[32]
     invoke tiles_configure(1, 4)
-    invoke tiles_u8_2x1(&x[a*4], &{x}[a*4], &w[0], &b[0], &{sums}[0], 1, 4, 1, 4, 0, 1, 0, 1, 0)
+    invoke tiles_u8_2x1(&x[a*4], &{x}[a*4], &w[0], &b[0], &{sums}[0], &w[0], 1, 4, 1, 4, 0, 1, 0, 1, 0, 0)
     invoke tiles_release()
     y[a] = convert<u8>(sums[0])
 """

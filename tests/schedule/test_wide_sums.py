@@ -216,7 +216,7 @@ def test_weights_of_bytes_on_cortex_m(name: str, machine: Machine, route: Route,
 @pytest.mark.parametrize(
     ("core", "columns", "blocks"),
     [
-        ("m55", 13, False), ("m55", 16, True), ("m3", 47, False), ("m3", 48, True), ("m0plus", 13, False),
+        ("m55", 7, False), ("m55", 8, True), ("m3", 47, False), ("m3", 48, True), ("m0plus", 13, False),
         ("m0plus", 16, True),
     ],
 )
