@@ -21,9 +21,10 @@ from ..ir.types import DType
 from ..ops.integer import zero_point
 from ..targets.target import Cpu, Dot, ElementKind
 from .blocking import Axis, Product, Region
+from .contraction_loops import contraction_block
 from .dots import activation_shift, usable_dots
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 
 BYTES = (DType.I8, DType.U8)
 

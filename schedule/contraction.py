@@ -17,9 +17,10 @@ from ..ops.integer import sum_shift, zero_point
 from ..targets.target import Dot
 from .blocking import Axis, Blocking, Product, Region, panel_width, regions
 from .body import table_names
+from .contraction_loops import contraction_block
 from .dots import ends_whole, has_dot, parts_apart, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 from .sums import sums_of
 from .tensors import TensorRef, merge_dimensions
 from .vectorize import Vectorizer

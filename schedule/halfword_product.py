@@ -15,9 +15,10 @@ from ..ir.types import DType
 from ..ops.integer import sum_shift, zero_point
 from ..targets.target import Cpu, Dot, ElementKind
 from .blocking import Axis, Product, Region
+from .contraction_loops import contraction_block
 from .dots import usable_dots
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 from .sums import DIGIT, weighed_digit, without_dropped_bits
 
 _DEEPEST = (1 << 31 - 15 - 7) - 2

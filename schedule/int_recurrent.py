@@ -46,11 +46,12 @@ from ..ops.recurrent_nest import Cell, Cells
 from .blocking import Axis, Product
 from .byte_operands import start
 from .contraction import PackedWeights
+from .contraction_loops import contraction_block
 from .dots import usable_dots
 from .generic import NestAdapter
 from .halfword_rows import split
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 
 Nests = Mapping[str, Callable[[NestContext, Node, Cells], Block]]
 NESTS: Nests = {"int_lstm": int_lstm, "int_gru": int_gru, "int_rnn": int_rnn}

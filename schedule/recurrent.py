@@ -27,10 +27,11 @@ from ..ops.recurrent import lengths_position
 from ..ops.recurrent_nest import Cell, Cells, gru, lstm, rnn
 from .blocking import Axis, Product
 from .contraction import PackedWeights
+from .contraction_loops import contraction_block
 from .dots import usable_dots
 from .generic import NestAdapter
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 from .tensors import merge_dimensions
 
 NESTS: dict[str, Callable[[NestContext, Node, Cells], Block]] = {"lstm": lstm, "gru": gru, "rnn": rnn}

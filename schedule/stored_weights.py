@@ -21,9 +21,10 @@ from ..ops.attributes import integer
 from ..ops.stored_weights import rows_of_blocks
 from .blocking import Axis, Blocking, Product, Region, regions
 from .contraction import join_rows
+from .contraction_loops import contraction_block
 from .dots import usable_dots
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 
 
 def is_weight_matmul(ctx: KernelContext) -> bool:

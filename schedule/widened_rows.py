@@ -31,9 +31,10 @@ from ..targets.target import Cpu, Dot
 from .blocking import Axis, Blocking, Product, Region, pieces
 from .byte_operands import Pixels
 from .contraction import PackedWeights, is_conv, is_matmul
+from .contraction_loops import contraction_block
 from .dots import PAIRS, usable_dots
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 from .sums import Sums
 from .vectorize import stripes
 from .winograd_choice import WORTH, tile_lanes

@@ -34,9 +34,10 @@ from ..targets.target import Cpu
 from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
 from .contraction import PackedWeights
+from .contraction_loops import contraction_block
 from .dots import usable_dots, widened_bfloats
 from .kernel import KernelContext
-from .microkernel import Contraction, contraction_block
+from .microkernel import Contraction
 from .sums import Sums
 from .tensors import Halo
 from .vectorize import stripes

@@ -14,7 +14,7 @@ from ccml.ir.program import Program
 from ccml.program import chunking
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal
-from ccml.schedule import microkernel
+from ccml.schedule import contraction_loops
 from ccml.targets.target import Cache
 from pytest import MonkeyPatch
 
@@ -49,7 +49,7 @@ def test_the_same_bits_in_panels(name: str, threads: int, monkeypatch: MonkeyPat
     monkeypatch.setattr(chunking, "SMALLEST_CHUNK", 1)
     graph = GRAPHS[name]
     program = lower_graph(graph, SMALL, Goal(threads=threads))
-    monkeypatch.setattr(microkernel, "KEPT", 1e9)
+    monkeypatch.setattr(contraction_loops, "KEPT", 1e9)
     plain = lower_graph(graph, SMALL, Goal(threads=threads))
     assert program.kernels != plain.kernels
     found = run(program, graph, threads)
