@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -108,6 +108,12 @@ class BlockInstruction:
         scalars = tuple(Var(name) for name in self.scalars)
         kernel = self.meaning(*scalars)
         return Kernel(self.name, kernel.params, kernel.body, scalars=scalars)
+
+    def own_cycles(self, numbers: Sequence[int]) -> float | None:
+        """What its assembly takes for ``numbers``, on the first core that has it; ``None`` where compilers make the
+        code."""
+        formula = self.cycles.on(self.extensions)
+        return None if formula is None else formula(*numbers)
 
     def kernel(self, numbers: tuple[int, ...]) -> Kernel:
         """The meaning for ``numbers``, under :func:`block_name`."""

@@ -262,7 +262,7 @@ class Walker:
     ) -> bool:  # fmt: skip
         """Whether results of constants are others at other extents, in which operands have known parts."""
         probe, arguments = self.builder.probe, self.builder.arguments
-        if probe is None or all(map(probe.is_part, node.output, results, [arguments] * len(results))):
+        if probe is None or all(probe.is_part(name, each, arguments) for name, each in zip(node.output, results)):
             return False
         try:
             found = [self.builder.extents_of(value, "") for value in inputs if value is not None]

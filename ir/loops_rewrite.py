@@ -291,6 +291,14 @@ def flat_index(buffer: Buffer, index: Sequence[Expr]) -> Expr:
     return flat
 
 
+def row_major(index: Sequence[Expr], shape: Sequence[int]) -> Expr:
+    """The number of the element at ``index`` among all of a ``shape``, the last dimension counting fastest."""
+    number: Expr = Const(0, INDEX)
+    for part, extent in zip(index, shape, strict=True):
+        number = number * extent + part
+    return number
+
+
 def most_lanes(lanes: int, active: Expr | None) -> int:
     """Elements that an access of vectors touches at most, of which so many are ``active``."""
     known = lanes if active is None else const_value(active)

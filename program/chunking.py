@@ -255,8 +255,8 @@ def _operations(body: Block, bounds: Bounds) -> float:
 
 def _of_block(stmt: Invoke) -> float:
     row = BLOCKS[stmt.block]
-    cycles = row.cycles.on(row.extensions)
-    return operations(row.kernel(stmt.numbers).body) if cycles is None else _PER_CYCLE * cycles(*stmt.numbers)
+    cycles = row.own_cycles(stmt.numbers)
+    return operations(row.kernel(stmt.numbers).body) if cycles is None else _PER_CYCLE * cycles
 
 
 def _cost(part: Expr) -> float:

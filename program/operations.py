@@ -83,8 +83,8 @@ def _own(stmt: Stmt) -> int:
 
 def _of_block(stmt: Invoke) -> int:
     row = BLOCKS[stmt.block]
-    cycles = row.cycles.on(row.extensions)
-    return _kernel_operations(row.kernel(stmt.numbers)) if cycles is None else round(PER_CYCLE * cycles(*stmt.numbers))
+    cycles = row.own_cycles(stmt.numbers)
+    return _kernel_operations(row.kernel(stmt.numbers)) if cycles is None else round(PER_CYCLE * cycles)
 
 
 def _registers(size: int) -> int:

@@ -89,14 +89,6 @@ def unflattened(pixel: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def flattened(index: Sequence[Expr], shape: Sequence[int]) -> Expr:
-    """The number of an element among all."""
-    number: Expr = as_expr(0)
-    for part, extent in zip(index, shape, strict=True):
-        number = number * extent + part
-    return number
-
-
 def start(buffer: Buffer, index: Expr | int = 0) -> Pointer:
     """The beginning of a buffer, or of element ``index`` of its last dimension."""
     return Pointer(buffer, (*(as_expr(0) for _ in buffer.shape[1:]), as_expr(index)))

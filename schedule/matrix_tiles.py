@@ -46,14 +46,13 @@ from ..ir.loops import (
     as_expr,
     const_value,
 )
-from ..ir.loops_rewrite import loop, loop_index
+from ..ir.loops_rewrite import loop, loop_index, row_major
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import BYTES, sum_shift
-from ..targets.target import TILES
 from .blocking import Product
 from .borders import needed_halo
-from .byte_operands import Columns, Pixels, flattened, start, unflattened
+from .byte_operands import Columns, Pixels, start, unflattened
 from .contraction import is_conv, is_matmul
 from .dots import usable_dots
 from .kernel import KernelContext
@@ -274,9 +273,9 @@ class Tile:
 
 
 def _product_cycles(rows: int, panels: int, runs: _Runs) -> float:
-    cycles = BLOCKS[product_name(DType.U8, panels)].cycles.on(TILES)
+    cycles = BLOCKS[product_name(DType.U8, panels)].own_cycles((rows, 0, *runs.scalars, 0))
     assert cycles is not None
-    return cycles(rows, 0, *runs.scalars, 0)
+    return cycles
 
 
 def _cycles(runs: _Runs, grid: Grid, columns: int) -> float:
@@ -380,7 +379,7 @@ class _Tiled:
         block = (*part.lead, part.first + line, *unflattened(loop_index(number, inner), part.inner))
         passage = line * inner + loop_index(number, inner), part.most * inner
         if self._columns_first:
-            passage = flattened(block, self.grid.blocks), self.grid.count
+            passage = row_major(block, self.grid.blocks), self.grid.count
         ahead, lines = self._next(first, *passage)
         tiles = [self.grid.tile(block, side) for side in range(2)]
         rows, panels = self.grid.rows, ceil(columns / COLUMNS_OF_TILE)

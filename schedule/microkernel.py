@@ -41,7 +41,7 @@ from ..ir.loops import (
     Var,
     as_expr,
 )
-from ..ir.loops_rewrite import loop, loop_index, map_expr, stmt_exprs, walk_expr, walk_stmts
+from ..ir.loops_rewrite import loop, loop_index, map_expr, row_major, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, unroll_factor
@@ -226,10 +226,8 @@ class _Microkernel:
 
     def _outer_k(self) -> Expr:
         """How many passages of the loop over the last k came before."""
-        number: Expr = INDEX(0)
-        for axis in self.spec.k[:-1]:
-            number = number * axis.extent + axis.var
-        return number
+        outer = self.spec.k[:-1]
+        return row_major([axis.var for axis in outer], [axis.extent for axis in outer])
 
     def _lane_steps(self, first: Expr, lanes: range) -> Block:
         """A vector of each row, from step ``first`` on, then one of the groups in its ``lanes`` after the other."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Load, Pointer, Prefetch, Space, Var, as_expr
-from ..ir.loops_rewrite import flat_index, map_expr, walk_expr
+from ..ir.loops_rewrite import flat_index, map_expr, row_major, walk_expr
 from ..targets.target import CacheLines
 from .affine import coefficient, occurs
 from .blocking import Axis
@@ -50,9 +50,7 @@ class Stream:
         passages = bodies * prod(axis.extent for axis in self.again)
         parts = ceil(self.elements * size / (self.lines.size * passages))
         step = ceil(self.elements / (passages * parts))
-        passage: Expr = INDEX(0)
-        for axis in self.again:
-            passage = passage * axis.extent + axis.var
+        passage = row_major([axis.var for axis in self.again], [axis.extent for axis in self.again])
         place = self.next + (passage * bodies + body) * (parts * step)
         return tuple(self._at(place + part * step) for part in range(parts))
 

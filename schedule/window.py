@@ -10,7 +10,7 @@ from typing import Protocol
 from ..ir.build import all_of, ge, le
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, If, Var, as_expr
-from ..ir.loops_rewrite import loop
+from ..ir.loops_rewrite import loop, row_major
 from ..ops.attributes import ints
 from .kernel import KernelContext
 
@@ -118,9 +118,7 @@ def over_rows(
     taps = [Var(ctx.names.fresh("k")) for _ in window.kernel[:-1]]
     starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
     where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
-    number: Expr = as_expr(0)
-    for tap, extent in zip((*taps, as_expr(0)), window.kernel):
-        number = number * extent + tap
+    number = row_major((*taps, as_expr(0)), window.kernel)
     block = row(number, (position[0], *where), starts[-1])
     valid = all_of([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
     if valid is not None:

@@ -78,9 +78,8 @@ def _computes(expr: Expr) -> bool:
 @lru_cache(maxsize=1024)
 def _block_operations(name: str, scalars: tuple[int, ...]) -> int:
     """Of a block: half as many again as its cycles where they are known."""
-    row = BLOCKS[name]
-    cycles = row.cycles.on(row.extensions)
-    return operations(block_kernel(name, scalars)) if cycles is None else int(1.5 * cycles(*scalars))
+    cycles = BLOCKS[name].own_cycles(scalars)
+    return operations(block_kernel(name, scalars)) if cycles is None else int(1.5 * cycles)
 
 
 def _value(expr: Expr, values: Mapping[Var, int]) -> int | None:
