@@ -13,8 +13,8 @@ from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.attributes import integer
 from .context import NodeContext
-from .counts import Polynomial
 from .folding import FoldingBuilder
+from .polynomials import Polynomial
 from .probe import MARK
 
 BOUNDED: Mapping[str, int] = {"ConstantOfShape": 0, "Expand": 1, "Resize": 3}

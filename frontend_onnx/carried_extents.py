@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..ir.graph import AttrValue, Value
-from .counts import Polynomial
 from .folding import FoldingBuilder
+from .polynomials import Polynomial
 from .probe import MARK
 from .tensors import MAX_ELEMENTS
 

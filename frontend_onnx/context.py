@@ -18,10 +18,10 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.table import OPS
-from .counts import Polynomial
 from .declared import Extents
 from .extents import Extents as RunExtents
 from .folding import MAX_FOLDED_BYTES, FoldingBuilder
+from .polynomials import Polynomial
 from .probe import MARK, depends
 from .tensors import to_array
 

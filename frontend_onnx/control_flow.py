@@ -17,8 +17,8 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node, Value
 from ..ir.types import DType, TensorType
 from .carried_extents import CarriedExtents, Change, Limits, Place, UnboundedError
-from .counts import Polynomial
 from .loop_node import LoopNode
+from .polynomials import Polynomial
 from .probe import MARK
 from .region_extents import Branch, counted_branches, same_ranks
 from .region_strings import branches_of_bytes, strings_of_bytes

@@ -16,10 +16,10 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
-from .counts import Polynomial
 from .joined_extents import outermost_in_runs, repitched
 from .linear import differences
 from .places import inside_of
+from .polynomials import Polynomial
 
 ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
 

@@ -15,8 +15,8 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
-from .counts import Polynomial
 from .interpolation import Interpolation
+from .polynomials import Polynomial
 from .runtime_resize import index_within, interpolated, places, rounded
 
 MAX_COMPARED = 1 << 16

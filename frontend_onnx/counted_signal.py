@@ -15,7 +15,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
-from .counts import Polynomial
+from .polynomials import Polynomial
 
 
 def counted_dft(

@@ -13,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..ir.types import DType
-from .counts import Counts, Polynomial
+from .counts import Counts
+from .polynomials import Polynomial
 
 SIGNIFICANT_BITS = {DType.F16: 11, DType.BF16: 8, DType.F32: 24, DType.F64: 53}
 MAX_DENOMINATOR = 2**12

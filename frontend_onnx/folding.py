@@ -20,10 +20,11 @@ from ..ops.evaluate import evaluation_work
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..passes.fold_constants import CONSTANTS_PER_STORED, MAX_CONSTANT_BYTES
-from .counts import Counts, Polynomial
+from .counts import Counts
 from .equal_nodes import equal_node
 from .extents import COUNTED, Extents, Site, extents_of_results
 from .joined_extents import replaced_by_others
+from .polynomials import Polynomial
 from .probe import MARK, Argument, Probe, depends
 from .problems import LimitError
 from .shape_numbers import ShapeNumbers

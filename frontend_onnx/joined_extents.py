@@ -15,7 +15,8 @@ from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.attributes import flag, integer, ints, number, text
 from ..ops.integer import zero_point
-from .counts import Counts, Polynomial
+from .counts import Counts
+from .polynomials import Polynomial
 
 if TYPE_CHECKING:
     from .extents import Extents, Site

@@ -16,7 +16,7 @@ from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import NO_LIMIT, plain
 from .carried_extents import CarriedExtents
-from .counts import Polynomial
+from .polynomials import Polynomial
 from .regions import Region, finished, unsupported
 from .scope import Site
 

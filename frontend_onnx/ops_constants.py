@@ -11,8 +11,8 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
-from .counts import Polynomial
 from .places import filled_beyond, inside_of
+from .polynomials import Polynomial
 from .tensors import dtype_of
 
 

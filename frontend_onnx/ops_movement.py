@@ -21,7 +21,7 @@ from .counted_movement import (
     taken,
     tile_counted,
 )
-from .counts import Polynomial
+from .polynomials import Polynomial
 from .runtime_movement import is_known_slice, pad_anywhere, slice_anywhere
 
 

@@ -16,9 +16,9 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.narrow import computed
 from .context import NodeContext, Rule
-from .counts import Polynomial
 from .ops_constants import counted_places
 from .places import check_size, inside_of, strides
+from .polynomials import Polynomial
 
 
 def compress(ctx: NodeContext) -> Sequence[Value]:

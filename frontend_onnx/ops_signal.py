@@ -12,10 +12,10 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .counted_signal import counted_dft
-from .counts import Polynomial
 from .fourier import fourier, inverse_of_half
 from .ops_movement import sliced
 from .places import arange
+from .polynomials import Polynomial
 from .runtime_signal import over_any_dft, over_any_spectrum, over_any_stft
 from .tensors import dtype_of
 

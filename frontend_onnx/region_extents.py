@@ -10,9 +10,9 @@ import numpy as np
 
 from ..ir.graph import AttrValue, Node, Value
 from .counted_movement import ZERO
-from .counts import Polynomial
 from .declared import Extents
 from .folding import Doubt, FoldingBuilder
+from .polynomials import Polynomial
 from .probe import MARK
 
 log = logging.getLogger(__name__)

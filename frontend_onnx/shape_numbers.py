@@ -14,8 +14,9 @@ from ..ir.graph import Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import Attrs, integer
 from ..ops.table import OPS
-from .counts import Counts, Polynomial, lists_of
+from .counts import Counts
 from .float_numbers import SIGNIFICANT_BITS, Ratio, Ratios, combined, floors, ratios_of
+from .polynomials import Polynomial, lists_of
 from .probe import MARK
 from .shape_rules import COMPARISONS, MOVED, RULES, VIEWS, comparison
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..ops.attributes import Attrs, flag, integer, ints
-from .counts import Counts, Polynomial
+from .counts import Counts
+from .polynomials import Polynomial
 
 Rule = Callable[[Counts, Sequence[Sequence[Polynomial]], Attrs, str], "list[Polynomial] | None"]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.attributes import integer
-from .counts import Polynomial
 from .folding import FoldingBuilder
 from .linear import MAX_DEPTH, Linear
+from .polynomials import Polynomial
 
 Span = tuple[int, int]
 """Both are possible."""

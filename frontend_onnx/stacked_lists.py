@@ -15,8 +15,8 @@ from ..ir.graph import Value
 from ..ir.types import DType, TensorType
 from .context import NodeContext
 from .counted_movement import ONE, ZERO, reshape_counted
-from .counts import Polynomial
 from .places import within
+from .polynomials import Polynomial
 from .scope import AnyList, Bound, GrowingList, Operand, Results, StackedList, TensorList
 
 MAX_TENSORS = 4096

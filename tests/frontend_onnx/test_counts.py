@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from ccml.errors import CcmlError
-from ccml.frontend_onnx.counts import Counts, Polynomial
+from ccml.frontend_onnx.counts import Counts
 from ccml.frontend_onnx.folding import FoldingBuilder
+from ccml.frontend_onnx.polynomials import Polynomial
 from ccml.ir.graph import Value
 from ccml.ir.types import DType, TensorType
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ccml.frontend_onnx.counts import Counts, Polynomial
+from ccml.frontend_onnx.counts import Counts
 from ccml.frontend_onnx.float_numbers import Ratio, combined, floors, ratios_of
 from ccml.frontend_onnx.folding import FoldingBuilder
+from ccml.frontend_onnx.polynomials import Polynomial
 from ccml.ir.graph import Value
 from ccml.ir.types import DType, TensorType
 
