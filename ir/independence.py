@@ -9,8 +9,9 @@ of each other. Variables of loops around the one in question are the same in bot
         for i:8
           y[a*8 + i, b] = ...
 
-Where conditions leave a variable a single value, as in the last block of rows, an index need not depend on it. Block
-instructions may read parameters that nothing in the loops writes, and write what is allocated there.
+Where conditions leave a variable a single value, as in the last block of rows, an index need not depend on it; where
+they say which indices a passage has (``row >= a*8`` and ``row < a*8 + 8``), it may be anything. Block instructions may
+read parameters that nothing in the loops writes, and write what is allocated there.
 """
 
 from __future__ import annotations
@@ -129,23 +130,34 @@ def _dimension(accesses: Sequence[_Access], var: Var, around: Sequence[Var]) -> 
 
 def _apart_in(accesses: Sequence[_Access], dim: int, var: Var, around: Sequence[Var]) -> bool:
     forms = [access.bounds.linear(access.index[dim]) for access in accesses]
-    steps = {form.terms[var] for form in forms if var in form.terms}
+    steps = {form.terms[var] for form in forms if var in form.terms} or _told(forms[0], accesses[0].bounds, var)
     if len(steps) != 1:
         return False
     (step,) = steps
     least, greatest = math.inf, -math.inf
     for access, form in zip(accesses, forms, strict=True):
-        rest = form.without(var) if var in form.terms else _pinned(form, var, step, access.bounds)
-        if rest is None:
-            return False
+        rest = form.plus(Linear({var: step}), -1)
+        if var not in form.terms:
+            rest = _pinned(form, var, step, access.bounds) or rest
         for other in around:
             rest = rest.without(other)
-        if any(part in (var, *around) for atom in rest.terms for part in walk_expr(atom)):
+        if any(part in around for atom in rest.terms for part in walk_expr(atom)):
             return False
         low, high = access.bounds.span(rest)
         last = access.lanes - 1 if dim == len(access.index) - 1 else 0
         least, greatest = min(least, low), max(greatest, high + last)
     return greatest - least < (step if step > 0 else -step)
+
+
+def _told(form: Linear, bounds: Bounds, var: Var) -> set[int | Fraction]:
+    """The stride that the least of what holds there says, such as ``row - var * 8 >= 0`` of ``row * 2``."""
+    strides = (
+        -factor * fact.terms[var] / Fraction(fact.terms[atom])
+        for atom, factor in form.terms.items()
+        for fact in bounds.facts
+        if atom in fact.terms and var in fact.terms
+    )
+    return {min(map(abs, strides), default=0)} - {0}
 
 
 def _pinned(form: Linear, var: Var, step: int | Fraction, bounds: Bounds) -> Linear | None:

@@ -23,7 +23,7 @@ from ..targets.target import Machine
 from .goal import DEFAULT_GOAL, Goal, Optimize
 from .lower_nodes import lower_nodes
 from .partition import partition
-from .place import order_calls, place_tensors, stream_layers
+from .place import join_layers, order_calls, place_tensors, stream_layers
 from .sharing.share import share_kernels
 
 log = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ def check(program: Program, machine: Machine, goal: Goal) -> Program:
 
 
 STEPS: tuple[tuple[str, Step], ...] = (
+    ("join_layers", join_layers),
     ("partition", partition),
     ("order_calls", order_calls),
     ("place_tensors", place_tensors),

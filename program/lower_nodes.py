@@ -185,8 +185,8 @@ class _Lowering:
         memory.streamed |= {self.owner[name] for name in streamed}
 
     def _streamed(self) -> frozenset[str]:
-        """The values that go from one kernel to the next by rows. Threads share the work of whole kernels."""
-        if self.memory.threads or not self.machine.cpu.ample_ram:
+        """The values that go from one kernel to the next by rows."""
+        if not self.machine.cpu.ample_ram:
             return frozenset()
         return streamed_values(
             self.graph, self.machine.cpu, lambda node: self._generator(self._context(node)).streams

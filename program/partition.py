@@ -65,7 +65,7 @@ class _Partition:
             self._note_shared_places(call, named[call.kernel])
             self._note_temporaries(call, named[call.kernel], uses)
         for kernel in program.kernels:
-            if not kernel.scalars and kernel.foreign is None and not kernel.fetches:
+            if not kernel.scalars and kernel.foreign is None and not kernel.fetches and not kernel.chunked:
                 self.parts[kernel.name] = tuple(self._parts_of(kernel))
         kernels = [
             made

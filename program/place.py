@@ -14,6 +14,7 @@ from ..memory.order import order_calls as best_order
 from ..memory.peak import at_peak
 from ..memory.pools import Limits, Problem, distribute, excess, fits
 from ..targets.target import Machine, Target
+from .chunking import OWN_MEMORIES
 from .goal import Goal, Optimize
 from .streams.choose import Layout, join_streamed, lower_peak
 
@@ -30,21 +31,27 @@ def order_calls(program: Program, machine: Machine, goal: Goal) -> Program:
     return _with_layout(program, layout)
 
 
+def join_layers(program: Program, machine: Machine, goal: Goal) -> Program:
+    """Layers that hand on more than the caches hold streamed row by row; for threads, in chunks."""
+    if not program.streamed:
+        return program
+    target, most = _target(machine, goal), machine.cpu.caches[0].size // 2
+    chunks = range(OWN_MEMORIES * goal.threads, max(1, goal.threads - 1), -1)
+    layout = join_streamed(_in_one_arena(program, target), target, program.streamed, most, chunks)
+    return replace(_with_layout(program, layout), streamed=frozenset())
+
+
 def place_tensors(program: Program, machine: Machine, goal: Goal) -> Program:
     """The tensors in the pools that the goal names, whether or not there is room for them."""
     return replace(program, plan=_Pools.of(machine, goal).plan(_layout_of(program)))
 
 
 def stream_layers(program: Program, machine: Machine, goal: Goal) -> Program:
-    """Layers streamed row by row, where the goal asks for it or the tensors do not fit without; those that hand on more
-    than the caches hold; and those that read an input that comes by rows.
+    """Layers streamed row by row, where the goal asks for it or the tensors do not fit without; and those that read an
+    input that comes by rows.
 
     Raises ``BAD_OPTION`` where an input cannot come by rows, and ``BUDGET`` where RAM is not enough whatever is done.
     """
-    if program.streamed:
-        target, most = _target(machine, goal), machine.cpu.caches[0].size // 2
-        layout = join_streamed(_in_one_arena(program, target), target, program.streamed, most)
-        program = place_tensors(replace(_with_layout(program, layout), streamed=frozenset()), machine, goal)
     pools, thrifty = _Pools.of(machine, goal), goal.optimize is Optimize.RAM
     by_rows = any(kernel.fetches for kernel in program.kernels)
     if thrifty or by_rows or excess(program.plan.pools, _beside_states(program.plan, goal.max_ram)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -54,14 +54,16 @@ def lower_peak(layout: Layout, target: Target, enough: Callable[[Layout], bool])
     return _Search(_with_borders(layout), target, enough).run()
 
 
-def join_streamed(layout: Layout, target: Target, streamed: frozenset[str], most: int) -> Layout:
+def join_streamed(
+    layout: Layout, target: Target, streamed: frozenset[str], most: int, chunks: Sequence[int] = ()
+) -> Layout:
     """Streams neighbouring calls that hand on buffers that are to be ``streamed``, as many at a time as leave at most
-    ``most`` bytes of each of these."""
+    ``most`` bytes of each of these; in the first possible number of ``chunks`` where these are wanted."""
     kernels = dict(layout.kernels)
     for call in layout.calls:
         if not streamed.isdisjoint(call.args):
             kernels[call.kernel] = with_borders(layout.kernels[call.kernel])
-    return _Search(replace(layout, kernels=kernels), target, lambda _: True).joined(streamed, most)
+    return _Search(replace(layout, kernels=kernels), target, lambda _: True, chunks).joined(streamed, most)
 
 
 def _with_borders(layout: Layout) -> Layout:
@@ -92,6 +94,7 @@ class _Search:
     start: Layout
     target: Target
     enough: Callable[[Layout], bool]
+    chunks: Sequence[int] = ()
     streams: dict[Span, Stream | None] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
@@ -134,7 +137,8 @@ class _Search:
             if found is None:
                 return False
             left = set[str]().union(*between[slice(*span)]) - self._used_beside(span)
-            return all(n in found.rings and found.rings[n].nbytes <= most for n in left) and self._sound(span)
+            short = (n in found.rings and found.rings[n].nbytes <= most * found.chunks for n in left)
+            return all(short) and self._sound(span)
 
         spans: list[Span] = []
         first = 0
@@ -240,7 +244,7 @@ class _Search:
                 self.streams[span] = None  # rows of a new state could come before the last of the old one are read
                 return None
             kept = self._used_beside(span)
-            self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept)
+            self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept, self.chunks)
         return self.streams[span]
 
     def _used_beside(self, span: Span) -> set[str]:

@@ -169,7 +169,10 @@ def paces(stages: Sequence[Stage]) -> list[Pace]:
     little waits to be used."""
     most = max(stage.rows for stage in stages)
     found = [Pace(s.rows, s.rows // gcd(s.rows, most), most // gcd(s.rows, most)) for s in stages]
-    links = [(p, c, *_needs(stages[p], stages[c], t)) for p, c, t in _dependences(stages)]
+    links = []
+    for p, c, tensor in _dependences(stages):
+        rows, _, needed = needs(stages[p], stages[c], tensor)
+        links.append((p, c, rows, needed))
     for consumer in range(len(stages)):
         for producer, reader, rows, needed in links:
             if reader == consumer:
@@ -193,12 +196,15 @@ def _dependences(stages: Sequence[Stage]) -> list[tuple[int, int, str]]:
     ]
 
 
-def _needs(producer: Stage, consumer: Stage, tensor: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the consumer that read the tensor, and for each the row of the producer that must have run."""
+def needs(producer: Stage, consumer: Stage, tensor: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of the consumer that read the tensor, and for each the first and the last row of the producer that must have
+    run; where there is none, the first is behind all rows, and the last before them."""
     written, read = producer.writes[tensor], consumer.reads[tensor]
     rows, of_producer = np.flatnonzero(read.begin < read.end), np.arange(written.begin.size)
-    meeting = ((written.begin < read.end[row]) & (written.end > read.begin[row]) for row in rows)
-    return rows, np.array([of_producer[each].max(initial=0) for each in meeting], np.int64)
+    meeting = [(written.begin < read.end[row]) & (written.end > read.begin[row]) for row in rows]
+    first = [of_producer[each].min(initial=producer.rows) for each in meeting]
+    last = [of_producer[each].max(initial=-1) for each in meeting]
+    return rows, np.array(first, np.int64), np.array(last, np.int64)
 
 
 def window(stages: Sequence[Stage], found: Sequence[Pace], tensor: str) -> int:

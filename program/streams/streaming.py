@@ -10,6 +10,8 @@ Before::                                  After::
 
 What is read again later, such as the operand of a residual sum, needs no copy of its own: it stays where it is, and
 rows of the result may overwrite it once they have been read.
+
+For threads a stream is cut into chunks of rows (:mod:`.chunks`), each with buffers of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd, lcm, prod
 
 import numpy as np
@@ -25,6 +28,8 @@ from ...blocks import BLOCKS
 from ...errors import CcmlError
 from ...instructions import INSTRUCTIONS
 from ...ir.build import all_of, ge, lt
+from ...ir.chunks import chunk_loops
+from ...ir.independence import are_independent
 from ...ir.loops import (
     Access,
     Binary,
@@ -39,24 +44,27 @@ from ...ir.loops import (
     Kernel,
     Let,
     Load,
+    LoopKind,
     Pointer,
     Prefetch,
     Stmt,
     Store,
     Var,
 )
-from ...ir.loops_rewrite import loop, map_block, substitute
+from ...ir.loops_rewrite import loop, map_accesses, map_block, substitute
 from ...ir.loops_verify import verify_kernel
 from ...ir.program import BufferDecl, Storage
 from ...ir.steps import Call
 from ...schedule.names import Names, rename_bound
 from ...schedule.params import bind_parameters
+from .chunks import Chunks, chunked
 from .steps import Pace, Stage, paces, stage_of, window
 
 
 @dataclass(frozen=True)
 class Stream:
-    """One kernel for several calls. ``rings`` are the buffers of rows that replace intermediate tensors.
+    """One kernel for several calls. ``rings`` are the buffers of rows that replace intermediate tensors; in ``chunks``,
+    these and working memory are as many times as large.
 
     ``unfolded`` is the kernel with each stage as a loop over all its rows in every step. It touches all that the kernel
     does, and is easier to verify.
@@ -66,10 +74,13 @@ class Stream:
     call: Call
     rings: Mapping[str, BufferDecl]
     unfolded: Kernel
+    chunks: int = 1
 
     @property
     def sound(self) -> bool:
-        """Whether every access is in range."""
+        """Whether every access is in range, and chunks do not meet in memory."""
+        if self.chunks > 1 and not are_independent(chunk_loops(self.kernel), BLOCKS):
+            return False
         try:
             verify_kernel(self.unfolded, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
         except CcmlError:
@@ -78,11 +89,16 @@ class Stream:
 
 
 def stream(
-    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], kept: Collection[str]
+    calls: Sequence[Call],
+    kernels: Mapping[str, Kernel],
+    buffers: Mapping[str, BufferDecl],
+    kept: Collection[str],
+    chunks: Sequence[int] = (),
 ) -> Stream | None:
     """The kernel that runs ``calls`` row by row. Tensors that are ``kept`` are used by other calls, too.
 
-    ``None`` where a kernel is no loop over rows, or where no intermediate tensor would get smaller.
+    It has the first possible number of ``chunks``, if any are wanted. ``None`` where it can have none of these, where a
+    kernel is no loop over rows, or where no intermediate tensor would get smaller.
     """
     scratch = _scratch(calls, buffers, kept)
     stages = []
@@ -103,7 +119,10 @@ def stream(
                 rings[name] = size
     if not rings:
         return None
-    return _Merged(stages, found, rings, scratch, buffers).stream()
+    split = next((split for count in chunks if (split := chunked(stages, found, rings, count))), None)
+    if chunks and split is None:
+        return None
+    return _Merged(stages, found, rings, scratch, buffers, split).stream()
 
 
 def _scratch(calls: Sequence[Call], buffers: Mapping[str, BufferDecl], kept: Collection[str]) -> set[str]:
@@ -167,52 +186,73 @@ class _Merged:
         rings: Mapping[str, int],
         scratch: Collection[str],
         buffers: Mapping[str, BufferDecl],
+        split: Chunks | None,
     ) -> None:
         self.stages, self.paces, self.rings, self.scratch, self.buffers = stages, found, rings, scratch, buffers
+        self.split = split
         self.names = Names()
         self.memory: dict[str, str] = {}
+        self.chunk = Var(self.names.fresh("chunk"))
 
     def stream(self) -> Stream:
         t = Var(self.names.fresh("step"))
-        steps = 1 + max(pace.last_step for pace in self.paces)
         before: list[Stmt] = []
         body: list[Stmt] = []
         rows: list[Stmt] = []
-        for stage, pace in zip(self.stages, self.paces, strict=True):
+        for number, stage in enumerate(self.stages):
             own = self._own(stage)
             if not stage.first_row:
                 before += own[: stage.loop]
             rows += own[0 if stage.first_row else stage.loop :]
-            body += self._row(stage, own, pace, t, steps)
+            body += self._row(number, own, t)
         made = {*self.scratch, *(name for stage in self.stages for name in stage.writes)}
         private = [own for name, own in self.memory.items() if name in made]
-        block, params, sources = bind_parameters((*before, *loop(t, steps, *body)), private)
-        unfolded, same, _ = bind_parameters((*before, *loop(t, steps, *rows)), private)
+        block, params, sources = bind_parameters(self._in_steps(t, before, body), private)
+        unfolded, same, _ = bind_parameters(self._in_steps(t, before, rows), private)
         names = {own: name for name, own in self.memory.items()}
         loc = ", ".join(dict.fromkeys(stage.call.loc for stage in self.stages))
         macs = sum(stage.call.macs for stage in self.stages)
         generators = ", ".join(dict.fromkeys(stage.call.generator for stage in self.stages))
         summary = "; then ".join(stage.call.summary for stage in self.stages)
         call = Call("", tuple(names[source] for source in sources), loc, macs, generator=generators, summary=summary)
-        rings = {name: self._ring(name) for name in self.rings}
-        return Stream(Kernel("stream", params, block), call, rings, Kernel("stream", same, unfolded))
+        rings = {name: self._ring(name, size) for name, size in self.rings.items()}
+        if self.split is None:
+            return Stream(Kernel("stream", params, block), call, rings, Kernel("stream", same, unfolded))
+        rings |= {name: self._ring(name, self.buffers[name].nbytes) for name in self.scratch}
+        kernel = Kernel("stream", params, block, chunked=1)
+        return Stream(kernel, call, rings, Kernel("stream", same, unfolded), self.split.count)
 
-    def _ring(self, name: str) -> BufferDecl:
-        decl = self.buffers[name]
-        return BufferDecl(name, decl.dtype, (self.rings[name] // decl.dtype.size,), Storage.ARENA)
+    def _in_steps(self, t: Var, before: Sequence[Stmt], body: Sequence[Stmt]) -> Block:
+        """``body`` in all steps; in chunks, in the steps of each."""
+        if self.split is None:
+            return (*before, *loop(t, self._steps, *body))
+        step = Var(self.names.fresh("step"))
+        inner = loop(step, self.split.steps, Let(t, self.split.begin.expr(self.chunk) + step), *body)
+        return loop(self.chunk, self.split.count, *before, *inner, kind=LoopKind.PARALLEL)
 
-    def _row(self, stage: Stage, own: Block, pace: Pace, t: Var, steps: int) -> Block:
+    @cached_property
+    def _steps(self) -> int:
+        return 1 + max(pace.last_step for pace in self.paces)
+
+    def _ring(self, name: str, nbytes: int) -> BufferDecl:
+        decl, copies = self.buffers[name], 1 if self.split is None else self.split.count
+        return BufferDecl(name, decl.dtype, (copies * (nbytes // decl.dtype.size),), Storage.ARENA)
+
+    def _row(self, number: int, own: Block, t: Var) -> Block:
         """One row of a stage, if one is due in step ``t``."""
-        row = Var(self.names.fresh("row"))
+        pace, row = self.paces[number], Var(self.names.fresh("row"))
         p, q, lag = pace.numerator, pace.denominator, pace.lag
         tests: list[Expr] = []
-        if lag:
+        if self.split is not None:
+            first, end = self.split.first[number], self.split.end[number]
+            tests += [ge(row, first.expr(self.chunk)), lt(row, end.expr(self.chunk))]
+        if lag or self.split is not None:
             tests.append(ge(row, 0))
-        if pace.last_step + 1 < steps:
+        if pace.last_step + 1 < self._steps or self.split is not None:
             tests.append(lt(row, pace.rows))
         if q > 1:
             tests.append(lt(row, (t * p + (p - lag)) // q))
-        body = _numbered_row(stage, own, row)
+        body = _numbered_row(self.stages[number], own, row)
         if (cond := all_of(tests)) is not None:
             body = (If(cond, body),)
         return (Let(row, (t * p - lag) // q), *body)
@@ -229,7 +269,21 @@ class _Merged:
                 step = prod(shape[dim + 1 :]) * param.dtype.size
                 shape = (*shape[:dim], self.rings[tensor] // step, *shape[dim + 1 :])
             bound[param] = replace(param, name=own, access=Access.READ_WRITE, shape=shape)
-        return rename_bound(_rebound(stage.kernel.body, bound), self.names)
+        return self._of_chunk(rename_bound(_rebound(stage.kernel.body, bound), self.names))
+
+    def _of_chunk(self, block: Block) -> Block:
+        """``block`` with buffers of rows and working memory of a chunk's own."""
+        if self.split is None:
+            return block
+        count, chunk = self.split.count, self.chunk
+        own = {self.memory[name] for name in (*self.rings, *self.scratch) if name in self.memory}
+
+        def place(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+            if buffer.name not in own:
+                return buffer, index
+            return replace(buffer, shape=(count, *buffer.shape)), (chunk, *index)
+
+        return map_accesses(block, place)
 
 
 def _numbered_row(stage: Stage, own: Block, row: Var) -> Block:

@@ -74,6 +74,20 @@ def test_what_is_independent(text: str, dimensions: tuple[int, ...] | None) -> N
     assert separating_dimensions(nest(kernel, 2)) == dimensions
 
 
+@pytest.mark.parametrize(("end", "independent"), [("a*5+5", True), ("a*5+6", False), ("20", False)])
+def test_conditions_say_which_rows_are_of_a_passage(end: str, independent: bool) -> None:
+    text = f"""
+kernel k(y: f32[20,2] out)
+  for a:4
+    for t:16
+      let row: index = floordiv(a*9+t, 2)
+      if (row >= a*5) & (row < {end}) & (row < 20):
+        y[row, 0] = 0.0f32
+        y[row, 1] = 0.0f32
+"""
+    assert separating_dimensions(nest(text)) == ((0,) if independent else None)
+
+
 def test_the_last_passage_may_be_another_computation() -> None:
     """Rows that fill no block come last, in a place that does not depend on the number of the block."""
     text = """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ccml.artifact.emit import Emit
 from ccml.emit_llvm.jit import JitModel
+from ccml.ir.chunks import chunk_extents
 from ccml.ir.graph import Graph, GraphBuilder, Value
 from ccml.ir.program import Program
 from ccml.ir.types import DType, TensorType
@@ -17,6 +20,7 @@ from ccml.ops.table import infer_types
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal
+from ccml.program.streams import chunks
 from ccml.schedule import row_streams
 from ccml.targets import Machine, select
 from pytest import MonkeyPatch
@@ -122,6 +126,15 @@ def however_small(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(row_streams, "LEAST", 0)
 
 
+@pytest.fixture
+def in_chunks(monkeypatch: MonkeyPatch, however_small: None) -> None:
+    monkeypatch.setattr(chunks, "MOST_AGAIN", math.inf)
+
+
+WHOLE = {"bottleneck of one row", "bottleneck of two rows", "dilated"}
+"""What has no stream in chunks: there are too few rows."""
+
+
 def streams_of(program: Program) -> list[str]:
     return [kernel.name for kernel in program.kernels if kernel.name.startswith("stream_")]
 
@@ -169,8 +182,32 @@ def test_what_stays_apart(graph: Graph) -> None:
     assert not streams_of(lower_graph(optimize(graph), X86))
 
 
-def test_threads_share_whole_layers() -> None:
-    graph = optimize(graph_of(bottleneck, 1, 112, 112, 24))
-    program = lower_graph(graph, X86, Goal(threads=2))
-    assert not streams_of(program)
-    assert any(kernel.chunked for kernel in program.kernels)
+def test_in_chunks_for_threads() -> None:
+    """Four chunks of 28 rows; of what is between the layers each has a few rows of its own."""
+    whole = 112 * 112 * 24 * 4
+    program = lower_graph(optimize(graph_of(bottleneck, 1, 112, 112, 24)), X86, Goal(threads=2))
+    (stream,) = (kernel for kernel in program.kernels if kernel.name.startswith("stream_"))
+    assert chunk_extents(stream) == (4,)
+    assert program.plan.pools[0].size < whole / 2
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_chunks_meet_nowhere(name: str, in_chunks: None, tmp_path: Path) -> None:
+    """The last chunk first, with GCC's sanitizers."""
+    graph, machine = optimize(CASES[name]), select("x86", cpu="x86-64-v3")
+    inputs, program = random_inputs(graph), lower_graph(graph, machine, Goal(threads=3))
+    found = [chunk_extents(kernel)[0] for kernel in program.kernels if kernel.name in streams_of(program)]
+    assert bool(found) == (name not in WHOLE) and all(1 < count <= 6 for count in found)
+    backwards = replace(SANITIZED, flags=(*SANITIZED.flags, "-DMODEL_THREADS=-1"))
+    (results,) = run_artifact(program, machine, Emit.C, tmp_path, [inputs], backwards)
+    (actual,), expected = results.values(), evaluate_graph(graph, inputs)[graph.outputs[0].name]
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_little_is_computed_twice() -> None:
+    """Of 12 rows in four chunks, two more of the first layer would be needed at each seam; what reads no rows of others
+    is another matter."""
+    graph = optimize(graph_of(bottleneck, 1, 12, 1000, 96))
+    alone, threads = (lower_graph(graph, X86, goal) for goal in (Goal(), Goal(threads=4)))
+    assert [kernel.name for kernel in alone.kernels] == ["stream_0"]
+    assert streams_of(threads) == ["stream_0"] and any(k.name.startswith("conv_0") for k in threads.kernels)
