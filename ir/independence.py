@@ -130,11 +130,24 @@ def _dimension(accesses: Sequence[_Access], var: Var, around: Sequence[Var]) -> 
 
 def _apart_in(accesses: Sequence[_Access], dim: int, var: Var, around: Sequence[Var]) -> bool:
     forms = [access.bounds.linear(access.index[dim]) for access in accesses]
-    steps = {form.terms[var] for form in forms if var in form.terms} or _told(forms[0], accesses[0].bounds, var)
-    if len(steps) != 1:
-        return False
-    (step,) = steps
+    steps = {form.terms[var] for form in forms if var in form.terms}
+    wanted = [*steps] if len(steps) == 1 else []
+    wanted += sorted(_told(forms[0], accesses[0].bounds, var) - steps)
+    return any(_apart_by(step, accesses, forms, dim, var, around) for step in wanted)
+
+
+def _apart_by(
+    step: int | Fraction,
+    accesses: Sequence[_Access],
+    forms: Sequence[Linear],
+    dim: int,
+    var: Var,
+    around: Sequence[Var],
+) -> bool:
+    """Whether all indices, whose linear ``forms`` are these, are ``step * var`` and something of fewer values."""
     least, greatest = math.inf, -math.inf
+    if len({tuple(form.terms.get(other, 0) for other in around) for form in forms}) > 1:
+        return False
     for access, form in zip(accesses, forms, strict=True):
         rest = form.plus(Linear({var: step}), -1)
         if var not in form.terms:
@@ -150,14 +163,14 @@ def _apart_in(accesses: Sequence[_Access], dim: int, var: Var, around: Sequence[
 
 
 def _told(form: Linear, bounds: Bounds, var: Var) -> set[int | Fraction]:
-    """The stride that the least of what holds there says, such as ``row - var * 8 >= 0`` of ``row * 2``."""
-    strides = (
-        -factor * fact.terms[var] / Fraction(fact.terms[atom])
+    """The strides of an index that facts tell of something in it, such as ``row - var * 8 >= 0`` of ``row * 2``."""
+    strides: set[int | Fraction] = {
+        form.terms.get(var, 0) - factor * fact.terms[var] / Fraction(fact.terms[atom])
         for atom, factor in form.terms.items()
         for fact in bounds.facts
-        if atom in fact.terms and var in fact.terms
-    )
-    return {min(map(abs, strides), default=0)} - {0}
+        if atom != var and atom in fact.terms and var in fact.terms
+    }
+    return strides - {0}
 
 
 def _pinned(form: Linear, var: Var, step: int | Fraction, bounds: Bounds) -> Linear | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
 from math import ceil, prod
 
 from ..blocks import BLOCKS
@@ -56,12 +57,15 @@ SMALLEST_PHASE = 16_000
 """Operations below which a phase is not split: some two microseconds, where handing it out takes half of one."""
 SMALLEST_CHUNK = 4_000
 """Operations that a chunk has at least."""
-KEPT_WEIGHTS = 256 << 10
+KEPT_WEIGHTS = 512 << 10
 """Bytes of constants that each thread may read anew for each of its chunks, as a cache of its own keeps them."""
 _DEEPEST = 2
 """Loops that are split at most."""
 _BYTES = 4
 """Of memory that are read or written in the time of an operation."""
+_FURTHER, _FEWER, _MORE = 0.02, 0.1, 0.001
+"""What it costs to cut further than the first loop, for each part, to have a single chunk where more are wanted, and
+each chunk beyond these, as shares of the time of all threads."""
 _PER_CYCLE = 3
 """Operations in a cycle of what block instructions take, about."""
 
@@ -129,10 +133,11 @@ def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[s
     dimensions = separating_dimensions(loops, BLOCKS)
     if dimensions is not None:
         order = sorted(range(len(loops)), key=dimensions.__getitem__)
-        body, count = _in_chunks(loops, wanted, order)
+        body, count = _in_chunks(loops, _counts(loops, wanted, 2 * wanted, threads, order), order)
         return Split(body, count) if count else None
     own = [name for name in temporaries if is_private(name, loops, pointed)]
-    body, count = _in_chunks(loops, min(wanted, OWN_MEMORIES * threads), range(len(loops)))
+    most = min(wanted, OWN_MEMORIES * threads)
+    body, count = _in_chunks(loops, _counts(loops, most, most, threads, range(len(loops))), range(len(loops)))
     if not own or not count:
         return None
     memories = dict.fromkeys(own, tuple(_extents(_chunks_of(body, count))))
@@ -197,14 +202,44 @@ def _one_loop(body: Block) -> Block:
     return (replace(first, extent=first.extent + 1, body=(again,)),)
 
 
-def _in_chunks(loops: Sequence[For], wanted: int, order: Sequence[int]) -> tuple[Block, int]:
-    """Some ``wanted`` chunks of the passages of ``loops``, which may run in any order: of the first loop in ``order``
-    as many as there are, then of the next. Returns how many loops are split as well; 0: there is a single chunk."""
-    counts = [1] * len(loops)
-    for number in order:
-        extent = _extents(loops)[number]
-        size = max(1, extent // max(1, ceil(wanted / prod(counts))))
-        counts[number] = ceil(extent / size)
+def _counts(loops: Sequence[For], wanted: int, most: int, threads: int, order: Sequence[int]) -> list[int]:
+    """Of how many chunks each of ``loops`` is to be, rather some ``wanted``, at ``most`` so many of all together: those
+    by which ``threads`` have least to wait for each other, of the first loop in ``order`` if that is the same."""
+    extents = _extents(loops)
+    choices: dict[tuple[int, ...], float] = {(1,) * len(loops): 0.0}
+    for numbers in product(*(range(1, most + 1) for _ in loops)):
+        if prod(numbers) > most:
+            continue
+        sizes = [ceil(extent / number) for extent, number in zip(extents, numbers, strict=True)]
+        counts = tuple(ceil(extent / size) for extent, size in zip(extents, sizes, strict=True))
+        if counts not in choices:
+            further = sum(counts[number] - 1 for number in order[1:])
+            missing, more = max(0, wanted - prod(counts)), max(0, prod(counts) - wanted)
+            loss = _FURTHER * further + _FEWER * missing / wanted + _MORE * more
+            choices[counts] = _share_at_work(extents, sizes, threads) - loss
+    best, _ = max(choices.items(), key=lambda choice: choice[1])
+    return list(best)
+
+
+def _share_at_work(extents: Sequence[int], sizes: Sequence[int], threads: int) -> float:
+    """The share of the time in which threads work, each of which begins with a part of the chunks of its own, as
+    ``runtime_c/ccml_workers.c`` has them do."""
+    chunks = [1]
+    for extent, size in zip(extents, sizes, strict=True):
+        chunks = [work * min(size, extent - begin) for work in chunks for begin in range(0, extent, size)]
+    bounds = [len(chunks) * thread // threads for thread in range(threads + 1)]
+    own = [chunks[first:end] for first, end in pairwise(bounds)]
+    busy = [0] * threads
+    for _ in chunks:
+        thread = busy.index(min(busy))
+        others = (own[(thread + step) % threads] for step in range(1, threads))
+        busy[thread] += own[thread].pop(0) if own[thread] else next(filter(None, others)).pop()
+    return sum(chunks) / (threads * max(busy))
+
+
+def _in_chunks(loops: Sequence[For], counts: Sequence[int], order: Sequence[int]) -> tuple[Block, int]:
+    """The passages of ``loops``, which may run in any order, in so many chunks, those of the first loop in ``order``
+    outermost. Returns how many loops are split as well; 0: there is a single chunk."""
     body = loops[-1].body
     for loop, count in reversed(list(zip(loops, counts, strict=True))):
         body = _chunk_body(loop, count, body) if count > 1 else (replace(loop, body=body),)

@@ -36,7 +36,8 @@ def join_layers(program: Program, machine: Machine, goal: Goal) -> Program:
     if not program.streamed:
         return program
     target, most = _target(machine, goal), machine.cpu.caches[0].size // 2
-    chunks = range(OWN_MEMORIES * goal.threads, max(1, goal.threads - 1), -1)
+    threads = goal.threads
+    chunks = sorted(range(threads, OWN_MEMORIES * threads + 1), key=lambda n: (n % threads, -n)) if threads > 1 else ()
     layout = join_streamed(_in_one_arena(program, target), target, program.streamed, most, chunks)
     return replace(_with_layout(program, layout), streamed=frozenset())
 

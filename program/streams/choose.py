@@ -63,7 +63,8 @@ def join_streamed(
     for call in layout.calls:
         if not streamed.isdisjoint(call.args):
             kernels[call.kernel] = with_borders(layout.kernels[call.kernel])
-    return _Search(replace(layout, kernels=kernels), target, lambda _: True, chunks).joined(streamed, most)
+    found = _Search(replace(layout, kernels=kernels), target, lambda _: True, chunks).joined(streamed, most)
+    return replace(found, kernels={name: layout.kernels.get(name, kernel) for name, kernel in found.kernels.items()})
 
 
 def _with_borders(layout: Layout) -> Layout:

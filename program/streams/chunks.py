@@ -52,7 +52,7 @@ class Chunks:
 def chunked(stages: Sequence[Stage], found: Sequence[Pace], rings: Collection[str], count: int) -> Chunks | None:
     """``stages`` at their paces in ``count`` chunks, ``rings`` being the tensors of which a few rows are kept.
 
-    ``None`` where a stage would have to compute rows twice that it leaves behind, or others too many.
+    ``None`` where rows would be computed twice that are left behind, or too many of others.
     """
     numbers = np.arange(count)
     ranges = _ranges(stages, rings, count)
@@ -75,21 +75,26 @@ _Rows = tuple[np.ndarray, np.ndarray]
 
 
 def _ranges(stages: Sequence[Stage], rings: Collection[str], count: int) -> list[_Rows] | None:
-    """The rows of each stage: its share of what is left behind, or what others need. ``None`` where they need more than
-    the share, and where a chunk has no rows."""
-    numbers = np.arange(count)
+    """The rows of each stage. ``None`` where chunks need the same rows of what is left behind, or one has no rows."""
     later: list[tuple[Stage, _Rows]] = []
     for stage in reversed(stages):
         rows = needed = _needed(stage, later, count)
         if not stage.writes.keys() <= set(rings):
-            size = -(-stage.rows // count)
-            rows = np.minimum(numbers * size, stage.rows), np.minimum((numbers + 1) * size, stage.rows)
-            if (needed[0] < rows[0]).any() or (needed[1] > rows[1]).any():
+            rows = _shares(needed, stage.rows)
+            if (needed[1] > rows[1]).any():
                 return None
         if (rows[0] >= rows[1]).any():
             return None
         later.insert(0, (stage, rows))
     return [rows for _, rows in later]
+
+
+def _shares(needed: _Rows, rows: int) -> _Rows:
+    """All ``rows``, cut where the ``needed`` ones of each chunk begin; in equal parts where none are needed."""
+    count = needed[0].size
+    begin = np.minimum(np.arange(count) * -(-rows // count), rows) if needed[1].max() == 0 else needed[0]
+    begin = np.concatenate([[0], begin[1:]])
+    return begin, np.concatenate([begin[1:], [rows]])
 
 
 def _needed(stage: Stage, later: Sequence[tuple[Stage, _Rows]], count: int) -> _Rows:

@@ -67,6 +67,7 @@ def test_chunks_in_any_order_are_the_whole() -> None:
         ("for a:4, b:2\n    y[a, b] = y[a, b] + 1.0f32", (0, 1)),
         ("for a:4, b:2\n    y[a, b] = y[a+1, b]", None),  # reads what the next one writes
         ("for a:4, b:2\n    y[floordiv(a, 2), b] = 0.0f32", None),
+        ("for a:5, b:2\n    y[a, a+b*4] = 0.0f32\n    y[a, a*2+b*4] = 0.0f32", None),  # both write y[4, 8]
     ],
 )
 def test_what_is_independent(text: str, dimensions: tuple[int, ...] | None) -> None:
