@@ -47,6 +47,7 @@ from ..ir.loops import (
 from ..ir.loops import Call as Evaluated
 from ..ir.loops_rewrite import map_accesses, most_passages, stmt_exprs, substitute, used_buffers, walk_expr, walk_stmts
 from ..ir.private_memory import is_private
+from ..ir.program import Storage
 from ..memory.trace import pointed
 
 CHUNKS = 4
@@ -63,9 +64,11 @@ _DEEPEST = 2
 """Loops that are split at most."""
 _BYTES = 4
 """Of memory that are read or written in the time of an operation."""
-_FURTHER, _FEWER, _MORE = 0.02, 0.1, 0.001
-"""What it costs to cut further than the first loop, for each part, to have a single chunk where more are wanted, and
-each chunk beyond these, as shares of the time of all threads."""
+_FURTHER, _FEWER, _MORE = 0.02, 0.15, 0.002
+"""What it costs to cut further than the first loop, for each part, to have a single chunk rather than two for a thread,
+and each chunk beyond these, as shares of the time of all threads."""
+_SLOWER = 1.2
+"""How many times as long as the constants for two chunks more take what is fetched from the cache of another core."""
 _PER_CYCLE = 3
 """Operations in a cycle of what block instructions take, about."""
 
@@ -103,11 +106,13 @@ class Split:
     own: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def split(phase: Block, threads: int, temporaries: Set[str], weights: int, decided: int | None = None) -> Split:
+def split(
+    phase: Block, threads: int, temporaries: Set[str], sizes: Mapping[Storage, int], decided: int | None = None
+) -> Split:
     """The loops of a phase in chunks; as it is where that is not worth it, or cannot be proven to be sound.
 
-    ``temporaries`` are parameters that nothing else uses than this phase; of constants it reads ``weights`` bytes. So
-    many chunks for each thread may be ``decided``.
+    ``temporaries`` are parameters that nothing else uses than this phase, ``sizes`` the bytes of all parameters by
+    where they are stored. So many chunks for each thread may be ``decided``.
     """
     work = operations(phase)
     if len(phase) != 1 or work < SMALLEST_PHASE:
@@ -122,9 +127,17 @@ def split(phase: Block, threads: int, temporaries: Set[str], weights: int, decid
         if chunked is None:
             break
         found = chunked
-        if prod(_extents(loops)) >= wanted and (depth > 1 or weights > KEPT_WEIGHTS):
+        if prod(_extents(loops)) >= wanted and (depth > 1 or _read_once(sizes)):
             break
     return found
+
+
+def _read_once(sizes: Mapping[Storage, int]) -> bool:
+    """Whether constants are so many that each had better be read by one thread alone, though what others computed comes
+    from their caches then."""
+    weights = sizes.get(Storage.CONSTANT, 0)
+    others = sum(size for storage, size in sizes.items() if storage is not Storage.CONSTANT)
+    return weights > KEPT_WEIGHTS and weights * _SLOWER > others
 
 
 def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[str]) -> Split | None:
@@ -133,11 +146,11 @@ def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[s
     dimensions = separating_dimensions(loops, BLOCKS)
     if dimensions is not None:
         order = sorted(range(len(loops)), key=dimensions.__getitem__)
-        body, count = _in_chunks(loops, _counts(loops, wanted, 2 * wanted, threads, order), order)
+        body, count = _in_chunks(loops, _counts(loops, 2 * wanted, threads, order), order)
         return Split(body, count) if count else None
     own = [name for name in temporaries if is_private(name, loops, pointed)]
     most = min(wanted, OWN_MEMORIES * threads)
-    body, count = _in_chunks(loops, _counts(loops, most, most, threads, range(len(loops))), range(len(loops)))
+    body, count = _in_chunks(loops, _counts(loops, most, threads, range(len(loops))), range(len(loops)))
     if not own or not count:
         return None
     memories = dict.fromkeys(own, tuple(_extents(_chunks_of(body, count))))
@@ -202,9 +215,9 @@ def _one_loop(body: Block) -> Block:
     return (replace(first, extent=first.extent + 1, body=(again,)),)
 
 
-def _counts(loops: Sequence[For], wanted: int, most: int, threads: int, order: Sequence[int]) -> list[int]:
-    """Of how many chunks each of ``loops`` is to be, rather some ``wanted``, at ``most`` so many of all together: those
-    by which ``threads`` have least to wait for each other, of the first loop in ``order`` if that is the same."""
+def _counts(loops: Sequence[For], most: int, threads: int, order: Sequence[int]) -> list[int]:
+    """Of how many chunks each of ``loops`` is to be, at ``most`` so many of all together: those by which ``threads``
+    have least to wait for each other, of the first loop in ``order`` if that is the same."""
     extents = _extents(loops)
     choices: dict[tuple[int, ...], float] = {(1,) * len(loops): 0.0}
     for numbers in product(*(range(1, most + 1) for _ in loops)):
@@ -214,8 +227,8 @@ def _counts(loops: Sequence[For], wanted: int, most: int, threads: int, order: S
         counts = tuple(ceil(extent / size) for extent, size in zip(extents, sizes, strict=True))
         if counts not in choices:
             further = sum(counts[number] - 1 for number in order[1:])
-            missing, more = max(0, wanted - prod(counts)), max(0, prod(counts) - wanted)
-            loss = _FURTHER * further + _FEWER * missing / wanted + _MORE * more
+            missing, more = max(0, 2 * threads - prod(counts)), max(0, prod(counts) - 2 * threads)
+            loss = _FURTHER * further + _FEWER * missing / (2 * threads) + _MORE * more
             choices[counts] = _share_at_work(extents, sizes, threads) - loss
     best, _ = max(choices.items(), key=lambda choice: choice[1])
     return list(best)

@@ -21,7 +21,7 @@ from itertools import combinations
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Block, Buffer, Expr, Kernel
 from ..ir.loops_rewrite import map_accesses, used_buffers
-from ..ir.program import Program, Storage
+from ..ir.program import BufferDecl, Program, Storage
 from ..ir.steps import Call, map_calls, walk_calls, walk_steps
 from ..schedule.params import accessed
 from ..targets.target import Machine
@@ -52,7 +52,7 @@ class _Partition:
         self.parts: dict[str, tuple[_Part, ...]] = {}
         self.shared: dict[str, list[tuple[str, str]]] = {}
         self.temporaries: dict[str, set[str]] = {}
-        self.constants: dict[str, dict[str, int]] = {}
+        self.decls: dict[str, dict[str, BufferDecl]] = {}
         self.buffers = dict(program.buffers)
         steps = (step for step in walk_steps(program.body) if not isinstance(step, Call))
         self.kept = {*program.taps.values(), *(name for step in steps for name in step.buffers)}
@@ -93,13 +93,17 @@ class _Partition:
             and self.program.buffers[name].storage is Storage.ARENA
         }  # fmt: skip
         self.temporaries[kernel.name] = self.temporaries.get(kernel.name, own) & own
-        decls = ((param.name, self.program.buffers[name]) for param, name in zip(kernel.params, call.args, strict=True))
-        self.constants[kernel.name] = {name: decl.nbytes for name, decl in decls if decl.storage is Storage.CONSTANT}
+        self.decls[kernel.name] = {
+            param.name: self.program.buffers[name] for param, name in zip(kernel.params, call.args, strict=True)
+        }
 
-    def _weights(self, kernel: Kernel, phase: Block) -> int:
-        """Bytes of constants that a phase reads."""
-        used = {buffer.name for buffer in used_buffers(phase)}
-        return sum(size for name, size in self.constants.get(kernel.name, {}).items() if name in used)
+    def _sizes(self, kernel: Kernel, phase: Block) -> Mapping[Storage, int]:
+        """Bytes of what a phase uses, by where they are stored."""
+        sizes: Counter[Storage] = Counter()
+        for name in {buffer.name for buffer in used_buffers(phase)} & self.decls.get(kernel.name, {}).keys():
+            decl = self.decls[kernel.name][name]
+            sizes[decl.storage] += decl.nbytes
+        return sizes
 
     def _is_apart(self, kernel: Kernel, phase: Block) -> bool:
         """Whether nothing that a phase writes is behind another parameter as well."""
@@ -131,7 +135,7 @@ class _Partition:
         seen = Counter(name for phase in found for name in {buffer.name for buffer in used_buffers(phase)})
         temporaries = {name for name in self.temporaries.get(kernel.name, ()) if seen[name] == 1}
         splits = [
-            split(phase, self.threads, temporaries, self._weights(kernel, phase), self.program.chunks.get(kernel.name))
+            split(phase, self.threads, temporaries, self._sizes(kernel, phase), self.program.chunks.get(kernel.name))
             if self._is_apart(kernel, phase)
             else Split(phase)
             for phase in found

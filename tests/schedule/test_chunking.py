@@ -1,0 +1,49 @@
+"""How many chunks the loops of a kernel become."""
+
+from __future__ import annotations
+
+import pytest
+from ccml.ir.chunks import chunk_extents
+from ccml.ir.loops import Kernel
+from ccml.ir.loops_text import parse_kernel
+from ccml.ir.program import Storage
+from ccml.program import chunking
+from ccml.program.chunking import split
+
+
+@pytest.fixture(autouse=True)
+def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunking, "SMALLEST_PHASE", 1)
+    monkeypatch.setattr(chunking, "SMALLEST_CHUNK", 1)
+
+
+def chunks(loops: str, threads: int, **sizes: int) -> tuple[int, ...]:
+    """Of ``y[n, m] = x[n, m]`` in these loops."""
+    kernel = parse_kernel(f"kernel k(x: f32[64,64] const, y: f32[64,64] out)\n  for {loops}\n    y[n, m] = x[n, m]\n")
+    found = split(kernel.body, threads, frozenset(), {Storage[name.upper()]: size for name, size in sizes.items()})
+    return chunk_extents(Kernel("k", kernel.params, found.body, chunked=found.chunked))
+
+
+@pytest.mark.parametrize(
+    ("loops", "threads", "expected"),
+    [
+        ("n:64, m:64", 2, (4,)),
+        ("n:64, m:64", 4, (8,)),
+        ("n:6, m:64", 2, (6,)),  # four chunks would be of two rows and of one
+        ("n:5, m:64", 2, (5, 2)),  # five rows are two and a half for each
+        ("n:3, m:64", 2, (3, 2)),
+        ("n:22, m:64", 2, (2, 2)),  # eleven rows for each, rather than twelve and ten
+        ("n:3, m:64", 3, (3, 2)),
+    ],
+)
+def test_threads_have_the_same_work(loops: str, threads: int, expected: tuple[int, ...]) -> None:
+    assert chunks(loops, threads) == expected
+
+
+def test_what_is_read_by_one_thread_alone() -> None:
+    """Weights that no cache keeps, unless activations are more: then rows are split, which lie together in memory."""
+    few, many = 1 << 10, 1 << 22
+    assert chunks("m:8, n:64", 2, constant=few, arena=many) == (4,)
+    rows, columns = chunks("m:8, n:2", 2, constant=few, arena=few), chunks("m:8, n:2", 2, constant=many, arena=few)
+    assert (rows, columns) == ((2, 2), (4,))
+    assert chunks("m:8, n:2", 2, constant=many, arena=2 * many) == (2, 2)
