@@ -50,10 +50,10 @@ from ..ir.private_memory import is_private
 from ..ir.program import Storage
 from ..memory.trace import pointed
 
-CHUNKS = 4
+CHUNKS = 2
 """For each thread: more than one, so that a thread that comes late or is slow holds nobody up."""
-OWN_MEMORIES = 2
-"""Chunks for each thread where each needs working memory of its own."""
+_MOST_CHUNKS = 8
+"""For each thread, where that gives all of them the same work."""
 SMALLEST_PHASE = 16_000
 """Operations below which a phase is not split: some two microseconds, where handing it out takes half of one."""
 SMALLEST_CHUNK = 4_000
@@ -65,8 +65,8 @@ _DEEPEST = 2
 _BYTES = 4
 """Of memory that are read or written in the time of an operation."""
 _FURTHER, _FEWER, _MORE = 0.02, 0.15, 0.002
-"""What it costs to cut further than the first loop, for each part, to have a single chunk rather than two for a thread,
-and each chunk beyond these, as shares of the time of all threads."""
+"""What it costs to cut further than the first loop, for each part, to have a single chunk rather than those that are
+wanted, and each chunk beyond these, as shares of the time of all threads."""
 _SLOWER = 1.2
 """How many times as long as the constants for two chunks more take what is fetched from the cache of another core."""
 _PER_CYCLE = 3
@@ -117,13 +117,14 @@ def split(
     work = operations(phase)
     if len(phase) != 1 or work < SMALLEST_PHASE:
         return Split(phase)
-    wanted = min(CHUNKS * threads, int(work / SMALLEST_CHUNK)) if decided is None else decided * threads
+    wanted = min((CHUNKS if decided is None else decided) * threads, int(work / SMALLEST_CHUNK))
+    most = min(_MOST_CHUNKS * threads if decided is None else 2 * wanted, 2 * int(work / SMALLEST_CHUNK))
     found = Split(phase)
     for depth in range(1, _DEEPEST + 1):
         loops = _nest(phase, depth)
         if loops is None:
             break
-        chunked = _chunked(loops, wanted, threads, temporaries)
+        chunked = _chunked(loops, wanted, most, threads, temporaries)
         if chunked is None:
             break
         found = chunked
@@ -140,17 +141,17 @@ def _read_once(sizes: Mapping[Storage, int]) -> bool:
     return weights > KEPT_WEIGHTS and weights * _SLOWER > others
 
 
-def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[str]) -> Split | None:
+def _chunked(loops: Sequence[For], wanted: int, most: int, threads: int, temporaries: Set[str]) -> Split | None:
     """``loops`` in chunks, of the loop first whose passages are furthest apart in memory, so that what a thread reads
     in the next layer is mostly what it wrote in this one."""
     dimensions = separating_dimensions(loops, BLOCKS)
     if dimensions is not None:
         order = sorted(range(len(loops)), key=dimensions.__getitem__)
-        body, count = _in_chunks(loops, _counts(loops, 2 * wanted, threads, order), order)
+        body, count = _in_chunks(loops, _counts(loops, wanted, most, threads, order), order)
         return Split(body, count) if count else None
     own = [name for name in temporaries if is_private(name, loops, pointed)]
-    most = min(wanted, OWN_MEMORIES * threads)
-    body, count = _in_chunks(loops, _counts(loops, most, threads, range(len(loops))), range(len(loops)))
+    few = min(wanted, CHUNKS * threads)
+    body, count = _in_chunks(loops, _counts(loops, few, few, threads, range(len(loops))), range(len(loops)))
     if not own or not count:
         return None
     memories = dict.fromkeys(own, tuple(_extents(_chunks_of(body, count))))
@@ -215,9 +216,9 @@ def _one_loop(body: Block) -> Block:
     return (replace(first, extent=first.extent + 1, body=(again,)),)
 
 
-def _counts(loops: Sequence[For], most: int, threads: int, order: Sequence[int]) -> list[int]:
-    """Of how many chunks each of ``loops`` is to be, at ``most`` so many of all together: those by which ``threads``
-    have least to wait for each other, of the first loop in ``order`` if that is the same."""
+def _counts(loops: Sequence[For], wanted: int, most: int, threads: int, order: Sequence[int]) -> list[int]:
+    """Of how many chunks each of ``loops`` is to be, rather ``wanted`` and at ``most`` so many of all together: those
+    by which ``threads`` have least to wait for each other, of the first loop in ``order`` if that is the same."""
     extents = _extents(loops)
     choices: dict[tuple[int, ...], float] = {(1,) * len(loops): 0.0}
     for numbers in product(*(range(1, most + 1) for _ in loops)):
@@ -227,8 +228,8 @@ def _counts(loops: Sequence[For], most: int, threads: int, order: Sequence[int])
         counts = tuple(ceil(extent / size) for extent, size in zip(extents, sizes, strict=True))
         if counts not in choices:
             further = sum(counts[number] - 1 for number in order[1:])
-            missing, more = max(0, 2 * threads - prod(counts)), max(0, prod(counts) - 2 * threads)
-            loss = _FURTHER * further + _FEWER * missing / (2 * threads) + _MORE * more
+            missing, more = max(0, wanted - prod(counts)), max(0, prod(counts) - wanted)
+            loss = _FURTHER * further + _FEWER * missing / wanted + _MORE * more
             choices[counts] = _share_at_work(extents, sizes, threads) - loss
     best, _ = max(choices.items(), key=lambda choice: choice[1])
     return list(best)

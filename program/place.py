@@ -14,7 +14,7 @@ from ..memory.order import order_calls as best_order
 from ..memory.peak import at_peak
 from ..memory.pools import Limits, Problem, distribute, excess, fits
 from ..targets.target import Machine, Target
-from .chunking import OWN_MEMORIES
+from .chunking import CHUNKS
 from .goal import Goal, Optimize
 from .streams.choose import Layout, join_streamed, lower_peak
 
@@ -37,7 +37,7 @@ def join_layers(program: Program, machine: Machine, goal: Goal) -> Program:
         return program
     target, most = _target(machine, goal), machine.cpu.caches[0].size // 2
     threads = goal.threads
-    chunks = sorted(range(threads, OWN_MEMORIES * threads + 1), key=lambda n: (n % threads, -n)) if threads > 1 else ()
+    chunks = sorted(range(threads, CHUNKS * threads + 1), key=lambda n: (n % threads, -n)) if threads > 1 else ()
     layout = join_streamed(_in_one_arena(program, target), target, program.streamed, most, chunks)
     return replace(_with_layout(program, layout), streamed=frozenset())
 
