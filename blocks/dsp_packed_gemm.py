@@ -14,11 +14,19 @@ upper word of ``acc * factor``, shifted, is the result; halfwords ``f`` mean ``f
 
 *Staged activations*: a group of four k of four pixels takes eight words: (o1, o3) of each pixel, then (e0, e2) of each
 pixel.
+
+*One pixel* is taken as it is in memory: a word of four bytes, of which those of even k are flipped to ``m = x + 128``,
+is two halfwords ``256 * x1 + m0`` and ``256 * x3 + m2``, and its low bytes are ``m``. With weights ``256 * b + v``,
+
+    (256 * x + m) * v - m * (256 * b + v) = 256 * (x * v - m * b)
+
+so that either word needs one extension for four products. SMLSD and SMLSDX take the second halfwords with the other
+sign; signs and order are in the weights (:func:`ordered`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -28,7 +36,18 @@ from ..ir.build import store
 from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, both, halves, param, requantized, requantized_fixed, signed
+from .common import (
+    Number,
+    both,
+    byte_of,
+    halves,
+    high_half,
+    low_half,
+    param,
+    requantized,
+    requantized_fixed,
+    signed,
+)
 from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
@@ -39,6 +58,7 @@ STEP = 2 * PIXELS
 TAPS = 3
 """Of a row, whose elements are staged for several of them at once."""
 ODD_OFFSET = 127
+FLIP = 128
 PRE_SHIFT = 8
 SCALE = 1 << PRE_SHIFT
 """What accumulators are multiples of."""
@@ -46,9 +66,15 @@ USUAL_SHIFT = 12
 """The shift behind a multiplication that most layers can have; it has a row of its own, in which it is constant."""
 
 
+def ordered(columns: np.ndarray) -> np.ndarray:
+    """Weights [o, k] in the order and with the signs in which they are packed for one pixel, as int16."""
+    groups = columns.astype(np.int16).reshape(len(columns), -1, 4)
+    return np.asarray((groups[..., [1, 0, 3, 2]] * np.array([1, -1, -1, 1], np.int16)).reshape(columns.shape))
+
+
 def packable(columns: np.ndarray) -> bool:
-    """Whether weights [o, k] (k a multiple of four) have a packed form: not -128 behind a negative weight."""
-    return not bool(np.any((columns[:, 1::2] == -128) & (columns[:, 0::2] < 0)))
+    """Whether weights [o, k] (k a multiple of four) have a packed form: bytes, not -128 behind a negative weight."""
+    return not bool(np.any(columns > 127) or np.any((columns[:, 1::2] == -128) & (columns[:, 0::2] < 0)))
 
 
 def packed(columns: np.ndarray) -> np.ndarray:
@@ -59,8 +85,17 @@ def packed(columns: np.ndarray) -> np.ndarray:
 
 def packed_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The start of accumulators that are multiples of 256, with what the offset of odd activations takes away."""
-    found = SCALE * (bias + ODD_OFFSET * columns[:, 1::2].astype(np.int64).sum(axis=1))
-    return np.asarray((found & 0xFFFFFFFF).astype(np.uint32).view(np.int32))
+    return _multiple(bias + ODD_OFFSET * columns[:, 1::2].astype(np.int64).sum(axis=1))
+
+
+def ordered_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The same for one pixel, whose activations of even k are 128 more."""
+    return _multiple(bias - FLIP * columns[:, 0::2].astype(np.int64).sum(axis=1))
+
+
+def _multiple(start: np.ndarray) -> np.ndarray:
+    """Times 256, modulo 2^32."""
+    return np.asarray(((SCALE * start) & 0xFFFFFFFF).astype(np.uint32).view(np.int32))
 
 
 # ---------------------------------------------------------------- staging
@@ -143,10 +178,17 @@ Rounding = Callable[[Expr, Buffer, Expr, int], Expr]
 """What becomes of an accumulator of a channel, given the stream and where its factors of a tile begin."""
 
 
+def _bytes_product(acc: Expr, x: Sequence[Expr], word: Expr) -> Expr:
+    """An accumulator with the products of four bytes and an :func:`ordered` word."""
+    low, high = (x[n] + FLIP for n in (0, 2))
+    acc = acc + ((x[1] << PRE_SHIFT) + low) * byte_of(word, 0) - low * low_half(word)
+    return acc - ((x[3] << PRE_SHIFT) + high) * byte_of(word, 2) + high * high_half(word)
+
+
 def _contraction(
     stream: Stream, pixels: int, groups: Number, channels: Number, rounding: Rounding | None, staged: bool = True
 ) -> Kernel:
-    """All channels, which fill tiles, of staged pixels, or of one that is staged on the way."""
+    """All channels, which fill tiles, of staged pixels, or of one in bytes."""
     out = DType.I32 if rounding is None else DType.I8
     stream = replace(stream, factors=rounding is not None)
     w = param("w", DType.I32, stream.size(channels, groups), Access.READ, 4)
@@ -156,19 +198,16 @@ def _contraction(
     t = Var("t")
     at = t * stream.size(stream.tile, groups)
 
-    def activations(g: Expr, p: int) -> tuple[Expr, Expr]:
-        if staged:
-            return x[g * STEP + p], x[g * STEP + (PIXELS + p)]
-        return _odd_even(x, g * 4)
-
     def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
         words = [Var(f"w{c}", I32) for c in range(stream.tile)]
         lets = tuple(Let(word, w[stream.weight(at, g, c)]) for c, word in enumerate(words))
 
         def product(acc: Expr, c: int, p: int) -> Expr:
-            odd, even = activations(g, p)
-            acc = Call("dot2_i16i16", (acc, odd, words[c]), I32)
-            return Call("dot2_i16i16", (acc, even, Call("widen_even", (words[c],), I32)), I32)
+            if not staged:
+                return _bytes_product(acc, [signed(x, g * 4 + n) for n in range(4)], words[c])
+            acc = Call("dot2_i16i16", (acc, x[g * STEP + p], words[c]), I32)
+            even = Call("widen_even", (words[c],), I32)
+            return Call("dot2_i16i16", (acc, x[g * STEP + (PIXELS + p)], even), I32)
 
         return lets, product
 
@@ -266,14 +305,14 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "gemm_packed_4x1_i32", _SUMS, _sums_of_one, DSP_FPU, ((5, 8), (1, 4)),
-        cycles=Cycles(dsp=of_tiles(85, 4, 31, 22.8)),
+        cycles=Cycles(dsp=of_tiles(82, 4, 31, 21.7)),
     ),
     BlockInstruction(
         "gemm_packed_4x1_fixed", _FIXED, partial(_fixed, PACKED_4X1, 1), DSP_FPU, ((5, 8, 7, 12),),
-        cycles=Cycles(dsp=of_tiles(91, 4, 40, 22.8)),
+        cycles=Cycles(dsp=of_tiles(88, 4, 40, 21.7)),
     ),
     BlockInstruction(
         "gemm_packed_4x1_halfword", _FIXED, partial(_fixed, PACKED_4X1_HALFWORD, 1), DSP_FPU, ((4, 4, -128, 16),),
-        cycles=Cycles(dsp=of_tiles(91, 4, 37, 22.8)),
+        cycles=Cycles(dsp=of_tiles(88, 4, 37, 21.7)),
     ),
 )

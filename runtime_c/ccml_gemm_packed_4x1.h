@@ -1,7 +1,7 @@
 /* Part of the ccml runtime: a single pixel by all channels, four channels at a time, on packed weights.
 
-   w has for each four channels their biases, a word of weights per channel for each group of four k (two halfwords
-   256 * w1 + w0), then (to requantize) their factors. Accumulators are 256 times the sums. The channels are a multiple of four.
+   w has for each four channels their biases, a word of weights per channel for each group of four k (the halfwords
+   w1 - 256 * w0 and 256 * w2 - w3), then (to requantize) their factors. Accumulators are 256 times the sums. The channels are a multiple of four.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_GEMM_PACKED_4X1_H
 #define CCML_GEMM_PACKED_4X1_H
@@ -10,7 +10,7 @@
 
 #if CCML_ARM_DSP
 
-/* Four channels of a group, whose activations go to r2 (odd k) and r3 (even k). Weights loaded one by one right behind
+/* Four channels of a group, whose activations go to r3 (256 * x + m of two k each) and r2 (m, exchanged). Weights loaded one by one right behind
    the activations take one cycle less than by one instruction, which is three instructions less: groups take turns. */
 #define CCML_PACKED_4X1_ONE_BY_ONE \
     "ldr r11, [r0, #4]\n" \
@@ -18,23 +18,22 @@
     "ldr lr, [r0, #12]\n" \
     "ldr r10, [r0], #16\n"
 #define CCML_PACKED_4X1_AT_ONCE "ldm r0!, {r10, r11, r12, lr}\n"
-#define CCML_PACKED_4X1_PRODUCTS(x) \
-    "smlad r4, r10, " x ", r4\n" \
-    "smlad r5, r11, " x ", r5\n" \
-    "smlad r6, r12, " x ", r6\n" \
-    "smlad r7, lr, " x ", r7\n"
+#define CCML_PACKED_4X1_PRODUCTS(multiply, x) \
+    multiply " r4, " x ", r10, r4\n" \
+    multiply " r5, " x ", r11, r5\n" \
+    multiply " r6, " x ", r12, r6\n" \
+    multiply " r7, " x ", lr, r7\n"
 #define CCML_PACKED_4X1_GROUP(weights) \
     "ldr r3, [r1], #4\n" weights \
-    "sxtab16 r2, r8, r3, ror #8\n" \
-    "and r3, r9, r3, lsl #8\n" \
-    "ssub16 r3, r3, r2\n" CCML_PACKED_4X1_PRODUCTS("r2") \
+    "eor r3, r3, #0x800080\n" \
+    "uxtb16 r2, r3, ror #16\n" CCML_PACKED_4X1_PRODUCTS("smlsdx", "r2") \
     "sxtb16 r10, r10\n" \
     "sxtb16 r11, r11\n" \
     "sxtb16 r12, r12\n" \
-    "sxtb16 lr, lr\n" CCML_PACKED_4X1_PRODUCTS("r3")
+    "sxtb16 lr, lr\n" CCML_PACKED_4X1_PRODUCTS("smlsd", "r3")
 
 /* void f(const int32_t *w, const int8_t *x, T *y, int32_t groups, int32_t channels, ...). `setup` has the channels in r5,
-   and y in r2, to whose end it sets r5; r6 to r8 are free, arguments from sp + 40 on. `finish` stores the accumulators, r4
+   and y in r2, to whose end it sets r5; r6, r7 and r10 are free, arguments from sp + 32 on. `finish` stores the accumulators, r4
    to r7, at r2 and moves that on; r3 and r10 to lr are free, too.
 
    In s2 x, s3 where to begin with it, s4 its end, s5 y, s6 its end; s0 and s1 are those of `setup` and `finish`. */
@@ -42,8 +41,8 @@
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
-        "push {r4-r11, lr}\n" \
-        "ldr r5, [sp, #36]\n" \
+        "push {r4-r7, r10, r11, lr}\n" \
+        "ldr r5, [sp, #28]\n" \
         setup \
         "vmov s5, s6, r2, r5\n" \
         "add r4, r1, r3, lsl #2\n" \
@@ -62,9 +61,6 @@
         "mls r7, r4, r5, r7\n" \
         "orr r7, r7, #1\n" \
         "vmov s2, s3, r1, r7\n" \
-        "movw r8, #0xff81\n" \
-        "movt r8, #0xff81\n" \
-        "mov r9, #0xff00ff00\n" \
         "1:\n" \
         "ldm r0!, {r4-r7}\n" \
         "vmov r1, r10, s2, s3\n" \
@@ -82,19 +78,19 @@
         "vmov s5, r2\n" \
         "cmp r2, r3\n" \
         "bne.w 1b\n" \
-        "pop {r4-r11, pc}\n")
+        "pop {r4-r7, r10, r11, pc}\n")
 
 /* Bytes, with zero_point and shift as arguments. `multiply` adds the upper words of the products of the accumulators, r4
    to r7, and the factors at r0 to r2; it may change r10 and r11. In s0 what is added before the shift to unsigned bytes
    (zero_point + 128 and a half), s1 the shift. */
 #define CCML_PACKED_4X1(multiply) \
     CCML_PACKED_4X1_WITH( \
-        "ldrd r6, r7, [sp, #40]\n" \
-        "mov r8, #1\n" \
+        "ldrd r6, r7, [sp, #32]\n" \
+        "mov r10, #1\n" \
         "add r6, r6, #128\n" \
         "lsl r6, r6, r7\n" \
-        "lsl r8, r8, r7\n" \
-        "add r6, r6, r8, lsr #1\n" \
+        "lsl r10, r10, r7\n" \
+        "add r6, r6, r10, lsr #1\n" \
         "vmov s0, s1, r6, r7\n" \
         "add r5, r5, r2\n", \
         "vmov r2, r3, s0, s1\n" \

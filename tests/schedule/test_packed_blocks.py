@@ -64,6 +64,8 @@ def contraction(
     bias = RNG.integers(-5000, 5000, channels)
     acc = x.astype(np.int64) @ w.T.astype(np.int64) + bias
     start = 256 * (bias + 127 * w[:, 1::2].astype(np.int64).sum(axis=1))
+    if tile == 4:
+        start = 256 * (bias - 128 * w[:, ::2].astype(np.int64).sum(axis=1))
     spread = 100 / (np.abs(acc).max(axis=0) + 1) * RNG.uniform(0.1, 4, channels)
     if row.endswith("i32"):
         y, last = acc.astype(np.int32), np.zeros((0, channels), np.int32)
@@ -75,7 +77,9 @@ def contraction(
         factors = np.minimum(spread * 2.0 ** (24 + shift), 2**31 - 1).astype(np.int64)
         steps = ((256 * acc * factors >> 32) + (zero_point << shift) + (1 << shift - 1)) >> shift
         y, last = np.clip(steps, -128, 127).astype(np.int8), factors.astype(np.int32)[None]
-    words = np.concatenate([start.astype(np.int32)[None], packed(w).T, last])
+    one = w.reshape(channels, groups, 4)[..., [1, 0, 3, 2]] * np.array([1, -1, -1, 1], np.int8)
+    columns = one.reshape(w.shape) if tile == 4 else w
+    words = np.concatenate([start.astype(np.int32)[None], packed(columns).T, last])
     stream = words.reshape(len(words), -1, tile).transpose(1, 0, 2).ravel()
     scalars = (groups, channels) + (() if row.endswith("i32") else (zero_point,))
     scalars += (shift,) if row.endswith("fixed") else ()
@@ -102,7 +106,7 @@ CASES = (
     *(contraction("gemm_packed_2x1_fixed", groups, 6, -3, pixels=1) for groups in (1, 2, 5, 8)),
     *(contraction("gemm_packed_2x1_i8", groups, 6, -3, pixels=1) for groups in (1, 2, 5, 8)),
     *(contraction("gemm_packed_2x1_i32", groups, 2, pixels=1) for groups in (1, 2, 5)),
-    *(contraction("gemm_packed_4x1_fixed", groups, 8, -128, 9, pixels=1, tile=4) for groups in (1, 2, 5)),
+    *(contraction("gemm_packed_4x1_fixed", groups, 8, -128, 9, pixels=1, tile=4) for groups in (1, 2, 5, 11)),
 )  # fmt: skip
 
 
