@@ -90,10 +90,10 @@ class KernelContext:
         assert self.anchor is not None
         return self.anchor, self.constant(self.anchor.inputs[1])
 
-    def pack(self, stem: str, array: np.ndarray) -> Buffer:
-        """Adds a constant in its physical form and returns its buffer."""
-        data = np.ascontiguousarray(array)
-        buffer = Buffer(self.names.fresh(stem), Type(DType.from_numpy(data.dtype)), data.shape, access=Access.READ)
+    def pack(self, stem: str, array: np.ndarray, align: int = 0) -> Buffer:
+        """Adds a constant in its physical form, at a multiple of ``align`` bytes, and returns its buffer."""
+        data, name = np.ascontiguousarray(array), self.names.fresh(stem)
+        buffer = Buffer(name, Type(DType.from_numpy(data.dtype)), data.shape, access=Access.READ, align=align)
         self.packed[buffer.name] = data
         return buffer
 

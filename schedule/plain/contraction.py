@@ -91,7 +91,7 @@ class _PlainTiling(Tiling[Contraction]):
         """Weights [o, k] as ``pack`` has them, side by side for each ``tile`` of channels, or unpacked from nibbles."""
         work = self.work
         if not work.nibbles:
-            return KernelWeights(work.ctx.pack("w", pack(columns)), 0, lambda part: ())
+            return KernelWeights(work.ctx.pack("w", pack(columns), align=2), 0, lambda part: ())
         parts = columns.reshape(work.groups, len(columns) // work.groups, -1)
         return unpacked_bytes(work.ctx, ByteTiles(parts, tile, WEIGHT_OFFSET))
 
@@ -167,6 +167,8 @@ class _OnePixel(_PlainTiling):
         seen = (columns[:, first : first + window.size] for first, window in zip(firsts, windows))
         self.weights = [self.bytes_of(columns, ONE_PIXEL_CHANNELS, tiled_weights) for columns in seen]
         size = _whole_tiles(min(work.channels, ONE_PIXEL_CHUNK))
+        registers = has_block("gemm_2x4_pairs", work.ctx.cpu.extensions)
+        self.block = "gemm_4x1_words" if registers or _of_halfwords(work) else "gemm_4x1_bytes"
         self.acc = [work.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
@@ -181,7 +183,7 @@ class _OnePixel(_PlainTiling):
                 first = (channel, as_expr(0)) if len(w.buffer.shape) == 2 else (channel * steps,)
                 operands = (sums, Pointer(w.buffer, first), start(part.words), result)
                 block += () if alone else part.stage(origin, slot)
-                block += (Invoke("gemm_4x1_words", operands, (steps, _whole_tiles(channels))),)
+                block += (Invoke(self.block, operands, (steps, _whole_tiles(channels))),)
                 sums = result
             channel += self.work.first
             return (*block, *self.results.pixels(sums.buffer, channel, channels, PixelRun(position, 1)))

@@ -39,12 +39,14 @@ def corrected(x: np.ndarray) -> np.ndarray:
     return np.concatenate([-128 * wide.sum(axis=0, keepdims=True), wide]).astype(np.int32)
 
 
-def gemm_4x1_words(steps: int, channels: int) -> Case:
+def gemm_4x1(block: str, steps: int, channels: int) -> Case:
+    """Of a channel, all products are as large as they can be."""
     x, w, b = signed(steps, 1), signed(channels, steps), words(channels)
+    x[: steps // 2], w[1] = -128, -128
     y = b + (w.astype(np.int32) @ x.astype(np.int32))[:, 0]
     tiled = (w.astype(np.int16) + 128).astype(np.uint8).reshape(-1, 4, steps).transpose(0, 2, 1)
     inputs = {"b": b, "w": np.ascontiguousarray(tiled).ravel(), "x": corrected(x).ravel()}
-    return Case("gemm_4x1_words", (steps, channels), inputs, {"y": y.astype(np.int32)})
+    return Case(block, (steps, channels), inputs, {"y": y.astype(np.int32)})
 
 
 def gemm_pairs(steps: int, channels: int, tile: int) -> Case:
@@ -124,7 +126,8 @@ CASES = (
     *(pack(count) for count in (1, 7, 8, 9, 40)),
     *(gemm_pairs(steps, channels, 1) for steps in (1, 2, 31, 32, 33, 70) for channels in (1, 3)),
     *(gemm_pairs(steps, channels, 2) for steps in (1, 7, 8, 9, 240) for channels in (1, 2, 5)),
-    *(gemm_4x1_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
+    *(gemm_4x1("gemm_4x1_words", steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
+    *(gemm_4x1("gemm_4x1_bytes", steps, channels) for steps in (1, 8, 9, 511) for channels in (4, 8)),
     requantize(7, 4, 4, 9, -128), requantize(5, 1, 4, 1, 127), requantize(1, 11, 11, 3, 0), requantize(6, 3, 4, 6, -7),
     requantize(9, 4, 4, 9, -128, True), requantize(1, 11, 12, 3, 127, True), requantize(5, 1, 1, 1, 3, True),
     requantize_halfword(9, 4, 4, 9, -128, 1), requantize_halfword(5, 1, 4, 7, 127, 8),
@@ -133,7 +136,7 @@ CASES = (
     channel_rows(3, 7, 8, 60, 9), channel_rows(2, 9, 64, 600, 9), channel_rows(4, 2, 5, 11, 4),
     *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
 )  # fmt: skip
-TRIED = {"spread", "pack", "gemm_1x4_pairs", "gemm_2x4_pairs", "gemm_4x1_words", "depthwise3x3"}
+TRIED = {"spread", "pack", "gemm_1x4_pairs", "gemm_2x4_pairs", "gemm_4x1_words", "gemm_4x1_bytes", "depthwise3x3"}
 assert {case.block for case in CASES} > TRIED
 
 
