@@ -1,39 +1,33 @@
 """Block instructions of contractions on cores with DSP whose weights are packed two to a halfword: four staged pixels
 by two channels, one of them by two, and one pixel of bytes by four.
 
-A halfword holds ``256 * w1 + w0``. With activations staged as ``o = x1 - 127`` and ``e = 256 * x0 - o``,
-
-    o * (256 * w1 + w0) + e * w0 = 256 * ((x1 - 127) * w1 + x0 * w0)
-
-so that a word of two such halfwords, times odd k, and its low bytes, times even k, make four products: four bytes are
-one instruction. Accumulators are 256 times the sums, which therefore have to stay below 2^23.
-
-*Weights* are a :class:`Stream` with such a word for each channel and group of four k. Biases are multiples of 256, with
-``127 * w`` for odd k added. Factors are float32 scales divided by 256, which is exact, or multipliers, so that the
-upper word of ``acc * factor``, shifted, is the result; halfwords ``f`` mean ``f << 16``.
-
-*Staged activations*: a group of four k of four pixels takes eight words: (o1, o3) of each pixel, then (e0, e2) of each
-pixel.
-
-*One pixel* is taken as it is in memory: a word of four bytes, of which those of even k are flipped to ``m = x + 128``,
-is two halfwords ``256 * x1 + m0`` and ``256 * x3 + m2``, and its low bytes are ``m``. With weights ``256 * b + v``,
+Of four bytes of activations those of even k are flipped to ``m = x + 128``, so that the word is two halfwords
+``256 * x1 + m0`` and ``256 * x3 + m2``, whose low bytes are ``m``. With halfwords of weights ``256 * b + v``,
 
     (256 * x + m) * v - m * (256 * b + v) = 256 * (x * v - m * b)
 
 so that either word needs one extension for four products. SMLSD and SMLSDX take the second halfwords with the other
-sign; signs and order are in the weights (:func:`ordered`).
+sign; signs and order are in the weights (:func:`ordered`). Accumulators are 256 times the sums, which therefore have to
+stay below 2^23.
+
+*Weights* are a :class:`Stream` with such a word for each channel and group of four k. Biases are multiples of 256, less
+``128 * w`` for even k. Factors are float32 scales divided by 256, which is exact, or multipliers, so that the upper
+word of ``acc * factor``, shifted, is the result; halfwords ``f`` mean ``f << 16``.
+
+*Staged activations*: a group of four k of four pixels takes eight words: the low bytes (m2, m0) of each pixel, then the
+flipped bytes of each pixel. One pixel alone is not staged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ..ir.build import store
-from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
+from ..ir.loops import I32, Access, Block, Buffer, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import (
@@ -57,7 +51,6 @@ STEP = 2 * PIXELS
 """Words of staged activations for each group of four k."""
 TAPS = 3
 """Of a row, whose elements are staged for several of them at once."""
-ODD_OFFSET = 127
 FLIP = 128
 PRE_SHIFT = 8
 SCALE = 1 << PRE_SHIFT
@@ -67,35 +60,28 @@ USUAL_SHIFT = 12
 
 
 def ordered(columns: np.ndarray) -> np.ndarray:
-    """Weights [o, k] in the order and with the signs in which they are packed for one pixel, as int16."""
+    """Weights [o, k] in the order and with the signs in which they are packed, as int16."""
     groups = columns.astype(np.int16).reshape(len(columns), -1, 4)
     return np.asarray((groups[..., [1, 0, 3, 2]] * np.array([1, -1, -1, 1], np.int16)).reshape(columns.shape))
 
 
 def packable(columns: np.ndarray) -> bool:
-    """Whether weights [o, k] (k a multiple of four) have a packed form: bytes, not -128 behind a negative weight."""
-    return not bool(np.any(columns > 127) or np.any((columns[:, 1::2] == -128) & (columns[:, 0::2] < 0)))
+    """Whether weights [o, k] (k a multiple of four) have a packed form: as :func:`ordered` they are bytes, and not -128
+    behind a negative one."""
+    bytes_ = ordered(columns)
+    return not bool(np.any(bytes_ > 127) or np.any((bytes_[:, 1::2] == -128) & (bytes_[:, 0::2] < 0)))
 
 
 def packed(columns: np.ndarray) -> np.ndarray:
     """Words [o, k / 4] of int8 weights [o, k]."""
-    wide = columns.astype(np.int32)
+    wide = ordered(columns).astype(np.int32)
     return np.ascontiguousarray((wide[:, 1::2] * SCALE + wide[:, 0::2]).astype(np.int16)).view(np.int32)
 
 
 def packed_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The start of accumulators that are multiples of 256, with what the offset of odd activations takes away."""
-    return _multiple(bias + ODD_OFFSET * columns[:, 1::2].astype(np.int64).sum(axis=1))
-
-
-def ordered_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The same for one pixel, whose activations of even k are 128 more."""
-    return _multiple(bias - FLIP * columns[:, 0::2].astype(np.int64).sum(axis=1))
-
-
-def _multiple(start: np.ndarray) -> np.ndarray:
-    """Times 256, modulo 2^32."""
-    return np.asarray(((SCALE * start) & 0xFFFFFFFF).astype(np.uint32).view(np.int32))
+    """The start of accumulators that are multiples of 256, without what the flipped activations add."""
+    found = SCALE * (bias - FLIP * columns[:, 0::2].astype(np.int64).sum(axis=1))
+    return np.asarray((found & 0xFFFFFFFF).astype(np.uint32).view(np.int32))
 
 
 # ---------------------------------------------------------------- staging
@@ -112,21 +98,20 @@ def _copy_bytes(count: Number) -> Kernel:
     return Kernel("copy_bytes", (x, y), (*four, *last))
 
 
-def _odd_even(x: Buffer, at: Expr) -> tuple[Expr, Expr]:
-    """The words of odd and of even k for four bytes from ``at`` on."""
-    odd = [signed(x, at + (n + 1)) - ODD_OFFSET for n in (0, 2)]
-    shifted = [signed(x, at + n) << PRE_SHIFT for n in (0, 2)]
-    even = (part - offset for part, offset in zip(shifted, odd, strict=True))
-    return halves(*odd), halves(*even)
+def _flipped(x: Buffer, at: Expr) -> tuple[Expr, Expr]:
+    """Of four bytes from ``at`` on the words of low bytes and of flipped bytes."""
+    low = [signed(x, at + n) + FLIP for n in (0, 2)]
+    whole = ((signed(x, at + (n + 1)) << PRE_SHIFT) + part for n, part in zip((0, 2), low, strict=True))
+    return halves(*reversed(low)), halves(*whole)
 
 
 def _stage_pixel(groups: Number) -> Kernel:
     """Four bytes at a time, for one of four pixels."""
     x = param("x", DType.I8, groups * 4, Access.READ)
     y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
-    odd, even = _odd_even(x, g * 4)
+    low, whole = _flipped(x, g * 4)
     return Kernel(
-        "stage_pixel", (x, y), loop(g, groups, store(y[g * STEP], odd), store(y[g * STEP + PIXELS], even))
+        "stage_pixel", (x, y), loop(g, groups, store(y[g * STEP], low), store(y[g * STEP + PIXELS], whole))
     )
 
 
@@ -134,8 +119,8 @@ def _stage(groups: Number, step: Number) -> Kernel:
     """Four pixels that begin ``step`` bytes apart."""
     x = param("x", DType.I8, groups * 4 + 3 * step, Access.READ)
     y, g, pixel = param("y", DType.I32, groups * STEP, Access.WRITE, 8), Var("g"), Var("pixel")
-    odd, even = _odd_even(x, g * 4 + pixel * step)
-    stores = (store(y[g * STEP + pixel], odd), store(y[g * STEP + pixel + PIXELS], even))
+    low, whole = _flipped(x, g * 4 + pixel * step)
+    stores = (store(y[g * STEP + pixel], low), store(y[g * STEP + pixel + PIXELS], whole))
     return Kernel("stage", (x, y), loop(pixel, PIXELS, *loop(g, groups, *stores)))
 
 
@@ -144,9 +129,9 @@ def _stage_rows(groups: Number, step: Number, rows: Number, pitch: Number) -> Ke
     x = param("x", DType.I8, (rows - 1) * pitch + groups * 4 + 3 * step, Access.READ)
     y = param("y", DType.I32, rows * groups * STEP, Access.WRITE, 8)
     row, g, pixel = Var("row"), Var("g"), Var("pixel")
-    odd, even = _odd_even(x, row * pitch + g * 4 + pixel * step)
+    low, whole = _flipped(x, row * pitch + g * 4 + pixel * step)
     at = (row * groups + g) * STEP + pixel
-    stores = (store(y[at], odd), store(y[at + PIXELS], even))
+    stores = (store(y[at], low), store(y[at + PIXELS], whole))
     return Kernel("stage_rows", (x, y), loop(row, rows, *loop(pixel, PIXELS, *loop(g, groups, *stores))))
 
 
@@ -156,9 +141,9 @@ def _stage_three(words: Number, step: Number, rows: Number, pitch: Number) -> Ke
     x = param("x", DType.I8, (rows - 1) * pitch + 5 * step + words * 4, Access.READ)
     y = param("y", DType.I32, rows * TAPS * words * STEP, Access.WRITE, 8)
     row, tap, word, pixel = Var("row"), Var("tap"), Var("word"), Var("pixel")
-    odd, even = _odd_even(x, row * pitch + (tap + pixel) * step + word * 4)
+    low, whole = _flipped(x, row * pitch + (tap + pixel) * step + word * 4)
     at = ((row * TAPS + tap) * words + word) * STEP + pixel
-    block: Block = (store(y[at], odd), store(y[at + PIXELS], even))
+    block: Block = (store(y[at], low), store(y[at + PIXELS], whole))
     for variable, extent in ((pixel, PIXELS), (word, words), (tap, TAPS), (row, rows)):
         block = loop(variable, extent, *block)
     return Kernel("stage_three", (x, y), block)
@@ -167,8 +152,8 @@ def _stage_three(words: Number, step: Number, rows: Number, pitch: Number) -> Ke
 def _fill(groups: Number, value: Number) -> Kernel:
     """The same activation throughout for one of four pixels, as at borders."""
     y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
-    odd, even = value - ODD_OFFSET, value * (SCALE - 1) + ODD_OFFSET
-    stores = (store(y[g * STEP], both(odd)), store(y[g * STEP + PIXELS], both(even)))
+    low, whole = value + FLIP, value * (SCALE + 1) + FLIP
+    stores = (store(y[g * STEP], both(low)), store(y[g * STEP + PIXELS], both(whole)))
     return Kernel("fill", (y,), loop(g, groups, *stores))
 
 
@@ -178,11 +163,10 @@ Rounding = Callable[[Expr, Buffer, Expr, int], Expr]
 """What becomes of an accumulator of a channel, given the stream and where its factors of a tile begin."""
 
 
-def _bytes_product(acc: Expr, x: Sequence[Expr], word: Expr) -> Expr:
-    """An accumulator with the products of four bytes and an :func:`ordered` word."""
-    low, high = (x[n] + FLIP for n in (0, 2))
-    acc = acc + ((x[1] << PRE_SHIFT) + low) * byte_of(word, 0) - low * low_half(word)
-    return acc - ((x[3] << PRE_SHIFT) + high) * byte_of(word, 2) + high * high_half(word)
+def _product(acc: Expr, low: Expr, whole: Expr, word: Expr) -> Expr:
+    """An accumulator with the products of four activations and a word of weights: SMLSDX, SXTB16, SMLSD."""
+    acc = acc + low_half(low) * high_half(word) - high_half(low) * low_half(word)
+    return acc + low_half(whole) * byte_of(word, 0) - high_half(whole) * byte_of(word, 2)
 
 
 def _contraction(
@@ -203,11 +187,8 @@ def _contraction(
         lets = tuple(Let(word, w[stream.weight(at, g, c)]) for c, word in enumerate(words))
 
         def product(acc: Expr, c: int, p: int) -> Expr:
-            if not staged:
-                return _bytes_product(acc, [signed(x, g * 4 + n) for n in range(4)], words[c])
-            acc = Call("dot2_i16i16", (acc, x[g * STEP + p], words[c]), I32)
-            even = Call("widen_even", (words[c],), I32)
-            return Call("dot2_i16i16", (acc, x[g * STEP + (PIXELS + p)], even), I32)
+            low, whole = (x[g * STEP + p], x[g * STEP + (PIXELS + p)]) if staged else _flipped(x, g * 4)
+            return _product(acc, low, whole, words[c])
 
         return lets, product
 
@@ -260,19 +241,19 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "im2col_x4_pixel", ("groups",), _stage_pixel, DSP, ((3,),),
-        cycles=Cycles(dsp=linear(24, 8.4)),
+        cycles=Cycles(dsp=linear(16, 7.4)),
     ),
     BlockInstruction(
         "im2col_x4", ("groups", "step"), _stage, DSP_FPU, ((3, 12),),
-        cycles=Cycles(dsp=linear(27, 29)), in_parts=True,
+        cycles=Cycles(dsp=linear(20, 25)), in_parts=True,
     ),
     BlockInstruction(
         "im2col_x4_rows", ("groups", "step", "rows", "pitch"), _stage_rows, DSP_FPU, ((3, 8, 2, 20), (1, 4, 3, 9)),
-        cycles=Cycles(dsp=lambda groups, _, rows, __: 42 + rows * (12 + 29 * groups)),
+        cycles=Cycles(dsp=lambda groups, _, rows, __: 35 + rows * (12 + 25 * groups)),
     ),
     BlockInstruction(
         "im2col_x4_three", ("words", "step", "rows", "pitch"), _stage_three, DSP_FPU, ((3, 12, 2, 80), (1, 9, 3, 50)),
-        cycles=Cycles(dsp=lambda words, _, rows, __: 44 + rows * (14 + 59 * words)),
+        cycles=Cycles(dsp=lambda words, _, rows, __: 39 + rows * (14 + 53 * words)),
     ),
     BlockInstruction("im2col_x4_fill", ("groups", "value"), _fill, DSP, ((3, -128),)),
     BlockInstruction(

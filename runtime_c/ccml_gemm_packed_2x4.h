@@ -1,8 +1,9 @@
 /* Part of the ccml runtime: four staged pixels (or one of them) by all channels, two channels at a time.
 
    w has for each two channels their biases, a word of weights per channel for each group of four k (two halfwords
-   256 * w1 + w0), then (to requantize) their float32 scales. x has eight words for each group: of odd k for each pixel,
-   then of even k for each pixel. Accumulators are 256 times the sums. The channels are an even number.
+   w1 - 256 * w0 and 256 * w2 - w3), then (to requantize) their float32 scales. x has eight words for each group: the low
+   bytes of four flipped bytes, exchanged, for each pixel, then these bytes for each pixel. Accumulators are 256 times the
+   sums. The channels are an even number.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_GEMM_PACKED_2X4_H
 #define CCML_GEMM_PACKED_2X4_H
@@ -13,12 +14,15 @@
 
 #if CCML_ARM_DSP
 
-/* Two pixels, in r12 and lr, by two channels, whose weights are in r10 and r11. */
-#define CCML_PACKED_2X4_SUMS(a0, a1, b0, b1) \
-    "smlad " a0 ", r10, r12, " a0 "\n" \
-    "smlad " a1 ", r10, lr, " a1 "\n" \
-    "smlad " b0 ", r11, r12, " b0 "\n" \
-    "smlad " b1 ", r11, lr, " b1 "\n"
+/* Two pixels, in r12 and lr, by two channels, whose weights are in r10 and r11: low bytes of activations by whole
+   halfwords of weights, and whole halfwords of activations by low bytes of weights. */
+#define CCML_PACKED_2X4_LOW(a0, a1, b0, b1) CCML_PACKED_2X4_SUMS("smlsdx", a0, a1, b0, b1)
+#define CCML_PACKED_2X4_WHOLE(a0, a1, b0, b1) CCML_PACKED_2X4_SUMS("smlsd", a0, a1, b0, b1)
+#define CCML_PACKED_2X4_SUMS(multiply, a0, a1, b0, b1) \
+    multiply " " a0 ", r12, r10, " a0 "\n" \
+    multiply " " a1 ", lr, r10, " a1 "\n" \
+    multiply " " b0 ", r12, r11, " b0 "\n" \
+    multiply " " b1 ", lr, r11, " b1 "\n"
 
 #define CCML_PACKED_2X4_EVEN \
     "sxtb16 r10, r10\n" \
@@ -31,35 +35,35 @@
     "ldr r11, [r0, #4]\n" \
     "ldr r10, [r0], #8\n" \
     "ldr lr, [r1, #4]\n" \
-    "ldr r12, [r1], #8\n" CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
-    CCML_PACKED_2X4_LOADED CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9") CCML_PACKED_2X4_EVEN \
-    CCML_PACKED_2X4_LOADED CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
-    CCML_PACKED_2X4_LOADED CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9")
+    "ldr r12, [r1], #8\n" CCML_PACKED_2X4_LOW("r2", "r3", "r6", "r7") \
+    CCML_PACKED_2X4_LOADED CCML_PACKED_2X4_LOW("r4", "r5", "r8", "r9") CCML_PACKED_2X4_EVEN \
+    CCML_PACKED_2X4_LOADED CCML_PACKED_2X4_WHOLE("r2", "r3", "r6", "r7") \
+    CCML_PACKED_2X4_LOADED CCML_PACKED_2X4_WHOLE("r4", "r5", "r8", "r9")
 
 /* The same, 23 instructions, with the activations in floating-point registers. */
 #define CCML_PACKED_2X4_MOVED(x0, x1) "vmov r12, lr, " x0 ", " x1 "\n"
 #define CCML_PACKED_2X4_KEPT(x0, x1, x2, x3, x4, x5, x6, x7) \
     "ldrd r10, r11, [r0], #8\n" \
-    CCML_PACKED_2X4_MOVED(x0, x1) CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
-    CCML_PACKED_2X4_MOVED(x2, x3) CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9") CCML_PACKED_2X4_EVEN \
-    CCML_PACKED_2X4_MOVED(x4, x5) CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
-    CCML_PACKED_2X4_MOVED(x6, x7) CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9")
+    CCML_PACKED_2X4_MOVED(x0, x1) CCML_PACKED_2X4_LOW("r2", "r3", "r6", "r7") \
+    CCML_PACKED_2X4_MOVED(x2, x3) CCML_PACKED_2X4_LOW("r4", "r5", "r8", "r9") CCML_PACKED_2X4_EVEN \
+    CCML_PACKED_2X4_MOVED(x4, x5) CCML_PACKED_2X4_WHOLE("r2", "r3", "r6", "r7") \
+    CCML_PACKED_2X4_MOVED(x6, x7) CCML_PACKED_2X4_WHOLE("r4", "r5", "r8", "r9")
 
 /* The first group, with the biases in front of its weights. */
 #define CCML_PACKED_2X4_FIRST \
     "ldm r0!, {r5, r9, r10, r11}\n" \
     CCML_PACKED_2X4_MOVED("s0", "s1") \
-    "smlad r2, r10, r12, r5\n" \
-    "smlad r3, r10, lr, r5\n" \
-    "smlad r6, r11, r12, r9\n" \
-    "smlad r7, r11, lr, r9\n" \
+    "smlsdx r2, r12, r10, r5\n" \
+    "smlsdx r3, lr, r10, r5\n" \
+    "smlsdx r6, r12, r11, r9\n" \
+    "smlsdx r7, lr, r11, r9\n" \
     CCML_PACKED_2X4_MOVED("s2", "s3") \
-    "smlad r4, r10, r12, r5\n" \
-    "smlad r5, r10, lr, r5\n" \
-    "smlad r8, r11, r12, r9\n" \
-    "smlad r9, r11, lr, r9\n" CCML_PACKED_2X4_EVEN \
-    CCML_PACKED_2X4_MOVED("s4", "s5") CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
-    CCML_PACKED_2X4_MOVED("s6", "s7") CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9")
+    "smlsdx r4, r12, r10, r5\n" \
+    "smlsdx r5, lr, r10, r5\n" \
+    "smlsdx r8, r12, r11, r9\n" \
+    "smlsdx r9, lr, r11, r9\n" CCML_PACKED_2X4_EVEN \
+    CCML_PACKED_2X4_MOVED("s4", "s5") CCML_PACKED_2X4_WHOLE("r2", "r3", "r6", "r7") \
+    CCML_PACKED_2X4_MOVED("s6", "s7") CCML_PACKED_2X4_WHOLE("r4", "r5", "r8", "r9")
 
 /* What CCML_PACKED_2X4 takes as `last`: how many groups at the end have their activations in floating-point registers,
    where these are loaded (x ends at r6, flags compare the groups with 2), and their products. */
@@ -148,10 +152,10 @@
     "ldr r11, [r0, #4]\n" \
     "ldr r10, [r0], #8\n" \
     "ldr r9, [r1], #32\n" \
-    "smlad r2, r10, r9, r2\n" \
-    "smlad r3, r11, r9, r3\n" CCML_PACKED_2X4_EVEN \
-    "smlad r2, r10, lr, r2\n" \
-    "smlad r3, r11, lr, r3\n"
+    "smlsdx r2, r9, r10, r2\n" \
+    "smlsdx r3, r9, r11, r3\n" CCML_PACKED_2X4_EVEN \
+    "smlsd r2, lr, r10, r2\n" \
+    "smlsd r3, lr, r11, r3\n"
 
 /* The same for one pixel: void f(const int32_t *w, const int32_t *x, T *y, int32_t groups, int32_t channels, ...).
    Accumulators in r2 and r3; y in r12. Registers for `setup` and `finish`: r4 (the end of x), r7 and above. */

@@ -8,9 +8,8 @@
 #if CCML_ARM_DSP
 /* The activations in x to the words at y and y + 16 bytes. */
 #define CCML_IM2COL_X4_STORE(x, at, at_even) \
-    "sxtab16 r12, r10, " x ", ror #8\n" \
-    "and " x ", r11, " x ", lsl #8\n" \
-    "ssub16 " x ", " x ", r12\n" \
+    "eor " x ", " x ", #0x800080\n" \
+    "uxtb16 r12, " x ", ror #16\n" \
     "str " x ", [r1, #" at_even "]\n" \
     "str r12, [r1" at "\n"
 
@@ -24,8 +23,7 @@
     CCML_IM2COL_X4_STORE("r9", ", #12]", "28") \
     CCML_IM2COL_X4_STORE("r6", "], #32", "16")
 
-/* -127 twice in r10, a mask of odd bytes in r11, the end of y in r2; x of each pixel in r0, r3, r4 and r5. The caller's
-   registers are kept in s0 to s7. */
+/* The end of y in r2; x of each pixel in r0, r3, r4 and r5. The caller's registers are kept in s0 to s5. */
 #define CCML_BLOCK_IM2COL_X4 1
 CCML_NAKED ccml_im2col_x4(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t step CCML_UNUSED)
@@ -35,10 +33,6 @@ CCML_NAKED ccml_im2col_x4(
         "vmov s0, s1, r4, r5\n"
         "vmov s2, s3, r6, r7\n"
         "vmov s4, s5, r8, r9\n"
-        "vmov s6, s7, r10, r11\n"
-        "movw r10, #0xff81\n"
-        "movt r10, #0xff81\n"
-        "mov r11, #0xff00ff00\n"
         "add r4, r0, r3, lsl #1\n"
         "add r5, r4, r3\n"
         "add r3, r0, r3\n"
@@ -49,7 +43,6 @@ CCML_NAKED ccml_im2col_x4(
         "vmov r4, r5, s0, s1\n"
         "vmov r6, r7, s2, s3\n"
         "vmov r8, r9, s4, s5\n"
-        "vmov r10, r11, s6, s7\n"
         "bx lr\n");
 }
 #endif

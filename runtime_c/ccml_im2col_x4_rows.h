@@ -18,16 +18,12 @@ CCML_NAKED ccml_im2col_x4_rows(
         "vmov s0, s1, r4, r5\n"
         "vmov s2, s3, r6, r7\n"
         "vmov s4, s5, r8, r9\n"
-        "vmov s6, s7, r10, r11\n"
         "ldrd r6, r7, [sp]\n"
         "sub r7, r7, r2, lsl #2\n"
         "lsl r8, r2, #5\n"
         "mla r6, r6, r8, r1\n"
         "vmov s8, s9, r7, r8\n"
         "vmov s10, r6\n"
-        "movw r10, #0xff81\n"
-        "movt r10, #0xff81\n"
-        "mov r11, #0xff00ff00\n"
         "add r4, r0, r3, lsl #1\n"
         "add r5, r4, r3\n"
         "add r3, r0, r3\n"
@@ -47,7 +43,6 @@ CCML_NAKED ccml_im2col_x4_rows(
         "vmov r4, r5, s0, s1\n"
         "vmov r6, r7, s2, s3\n"
         "vmov r8, r9, s4, s5\n"
-        "vmov r10, r11, s6, s7\n"
         "bx lr\n");
 }
 #endif

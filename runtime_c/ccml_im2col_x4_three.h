@@ -6,20 +6,18 @@
 #include "ccml_widen.h"
 
 #if CCML_ARM_DSP
-/* A word of x as those of odd and even k in r7 and r6. */
+/* A word of x, flipped, in r6, and its low bytes, exchanged, in r7. */
 #define CCML_IM2COL_X4_THREE_WORD(x) \
     "ldr r6, " x "\n" \
-    "sxtab16 r7, r10, r6, ror #8\n" \
-    "and r6, r11, r6, lsl #8\n" \
-    "ssub16 r6, r6, r7\n"
+    "eor r6, r6, #0x800080\n" \
+    "uxtb16 r7, r6, ror #16\n"
 
-#define CCML_IM2COL_X4_THREE_STORE(y, odd, even) \
-    "str r6, [" y ", #" even "]\n" \
-    "str r7, [" y odd "\n"
+#define CCML_IM2COL_X4_THREE_STORE(y, low, both) \
+    "str r6, [" y ", #" both "]\n" \
+    "str r7, [" y low "\n"
 
 /* r0 and r4 are at the elements 0 and 3 of six that lie r3 bytes apart, each of which is seen by up to three taps, r1, r2
-   and r5 where their words go; lr counts words, r8 rows. -127 twice in r10, a mask of odd bytes in r11. In s0 the words of
-   an element, s1 the bytes of those of a tap in y, s2 the bytes from the end of a row of x to the next. */
+   and r5 where their words go; lr counts words, r8 rows. In s0 the words of an element, s1 the bytes of those of a tap in y, s2 the bytes from the end of a row of x to the next. */
 #define CCML_BLOCK_IM2COL_X4_THREE 1
 CCML_NAKED ccml_im2col_x4_three(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t words CCML_UNUSED, int32_t step CCML_UNUSED,
@@ -27,15 +25,12 @@ CCML_NAKED ccml_im2col_x4_three(
 {
     __asm__ volatile(
         ".syntax unified\n"
-        "push {r4-r8, r10, r11, lr}\n"
-        "ldrd r8, r7, [sp, #32]\n"
+        "push {r4-r8, lr}\n"
+        "ldrd r8, r7, [sp, #24]\n"
         "sub r7, r7, r2, lsl #2\n"
         "lsl r6, r2, #5\n"
         "vmov s0, s1, r2, r6\n"
         "vmov s2, r7\n"
-        "movw r10, #0xff81\n"
-        "movt r10, #0xff81\n"
-        "mov r11, #0xff00ff00\n"
         "1:\n"
         "vmov lr, r6, s0, s1\n"
         "add r2, r1, r6\n"
@@ -68,7 +63,7 @@ CCML_NAKED ccml_im2col_x4_three(
         "mov r1, r5\n"
         "subs r8, r8, #1\n"
         "bne 1b\n"
-        "pop {r4-r8, r10, r11, pc}\n");
+        "pop {r4-r8, pc}\n");
 }
 
 #undef CCML_IM2COL_X4_THREE_WORD

@@ -12,14 +12,16 @@
 
 #if CCML_ARM_DSP
 
+#define CCML_WINOGRAD_SUMS(a0, a1, b0, b1) CCML_PACKED_2X4_SUMS("smlad", a0, a1, b0, b1)
+
 /* A word of two channels of the input, of four tiles. The first begins the sums. */
 #define CCML_WINOGRAD_STEP(at0, at1, at2, at3) \
     "ldr r11, [r0, #4]\n" \
     "ldr r10, [r0], #8\n" \
     "ldr lr, [r1, #" at1 "]\n" \
-    "ldr r12, [r1, #" at0 "]\n" CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
+    "ldr r12, [r1, #" at0 "]\n" CCML_WINOGRAD_SUMS("r2", "r3", "r6", "r7") \
     "ldr lr, [r1, #" at3 "]\n" \
-    "ldr r12, [r1, #" at2 "]\n" CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9")
+    "ldr r12, [r1, #" at2 "]\n" CCML_WINOGRAD_SUMS("r4", "r5", "r8", "r9")
 #define CCML_WINOGRAD_BEGIN(a0, a1, b0, b1) \
     "smuad " a0 ", r10, r12\n" \
     "smuad " a1 ", r10, lr\n" \
@@ -184,9 +186,9 @@
         "ldr r11, [r0, #4]\n" \
         "ldr r10, [r0], #8\n" \
         "ldr lr, [r1, #4]\n" \
-        "ldr r12, [r1]\n" CCML_PACKED_2X4_SUMS("r2", "r3", "r6", "r7") \
+        "ldr r12, [r1]\n" CCML_WINOGRAD_SUMS("r2", "r3", "r6", "r7") \
         "ldr lr, [r1, #12]\n" \
-        "ldr r12, [r1, #8]\n" CCML_PACKED_2X4_SUMS("r4", "r5", "r8", "r9") \
+        "ldr r12, [r1, #8]\n" CCML_WINOGRAD_SUMS("r4", "r5", "r8", "r9") \
         "vmov r10, r11, s12, s13\n" \
         "add r1, r1, r11\n" \
         "bx r10\n" \

@@ -23,8 +23,6 @@ from ...blocks.dsp_packed_gemm import (
     PRE_SHIFT,
     SCALE,
     USUAL_SHIFT,
-    ordered,
-    ordered_bias,
     packable,
     packed,
     packed_bias,
@@ -162,7 +160,7 @@ class _Row:
             return False
         if self.packed:
             least = work.channels >= self.stream.tile and np.all(work.operands.reach < 1 << 23)
-            if not least or not packable(self.columns(work)):
+            if not least or not packable(work.padded_columns(4)):
                 return False
         if (self.pixels == 1) != work.one_pixel:
             return False
@@ -180,11 +178,6 @@ class _Row:
         if work.ctx.cpu.in_rows or len(work.shape) < 2:
             return False
         return work.shape[-2] % rows_of_whole_tiles(work.shape[-1], self.pixels) == 0
-
-    def columns(self, work: Contraction) -> np.ndarray:
-        """The weights as they are packed, or as they are."""
-        columns = work.padded_columns(4)
-        return ordered(columns) if self.packed and self.pixels == 1 else columns
 
     def run(self, work: Contraction) -> int:
         """Pixels of a run: of a row, or all where rows do not divide."""
@@ -231,12 +224,10 @@ class _DspTiling(Tiling[Contraction]):
         return [(0, full)] + ([(channels - tile, tile)] if full < channels else [])
 
     def _packed_weights(self) -> np.ndarray:
-        columns, factors, bias = self.row.columns(self.work), self.numbers.factors, self.work.bias
+        columns, factors, bias = self.work.padded_columns(4), self.numbers.factors, self.work.bias
         pack_part: Callable[..., np.ndarray] = partial(pack, self.stream)
         if self.row.packed:
-            begin = ordered_bias if self.row.pixels == 1 else packed_bias
-            bias = begin(bias, self.work.padded_columns(4))
-            columns, pack_part = packed(columns), self.stream.pack
+            columns, bias, pack_part = packed(columns), packed_bias(bias, columns), self.stream.pack
         firsts = (group.start + begin for group in self.work.parts for begin, _ in self.parts)
         counts = (count for _ in self.work.parts for _, count in self.parts)
         parts = [slice(first, first + count) for first, count in zip(firsts, counts)]

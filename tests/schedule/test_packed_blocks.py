@@ -12,10 +12,12 @@ from tests.schedule.block_cases import RNG, Case, Route, assert_cases, routes, s
 
 
 def staged(x: np.ndarray) -> np.ndarray:
-    """Words [group, odd or even, pixel] of bytes [pixel, k]: of odd k less 127, and 256 times even k less that."""
-    odd = x[:, 1::2].astype(np.int32) - 127
-    halves = np.stack([odd, 256 * x[:, ::2].astype(np.int32) - odd]).astype(np.int16)
-    words = np.ascontiguousarray(halves).view(np.int32)
+    """Words [group, low or whole, pixel] of bytes [pixel, k]: of even k plus 128, those of each group exchanged, and of
+    all k, the even ones plus 128."""
+    flipped = x.copy().view(np.uint8)
+    flipped[:, ::2] ^= 128
+    low = flipped[:, ::2].reshape(len(x), -1, 2)[..., ::-1].astype(np.int16).reshape(len(x), -1)
+    words = np.stack([part.view(np.int32) for part in (low, flipped)])
     return np.ascontiguousarray(words.transpose(2, 0, 1))
 
 
@@ -63,9 +65,7 @@ def contraction(
     x, w = signed(pixels, 4 * groups), np.maximum(signed(channels, 4 * groups), -127)
     bias = RNG.integers(-5000, 5000, channels)
     acc = x.astype(np.int64) @ w.T.astype(np.int64) + bias
-    start = 256 * (bias + 127 * w[:, 1::2].astype(np.int64).sum(axis=1))
-    if tile == 4:
-        start = 256 * (bias - 128 * w[:, ::2].astype(np.int64).sum(axis=1))
+    start = 256 * (bias - 128 * w[:, ::2].astype(np.int64).sum(axis=1))
     spread = 100 / (np.abs(acc).max(axis=0) + 1) * RNG.uniform(0.1, 4, channels)
     if row.endswith("i32"):
         y, last = acc.astype(np.int32), np.zeros((0, channels), np.int32)
@@ -77,9 +77,7 @@ def contraction(
         factors = np.minimum(spread * 2.0 ** (24 + shift), 2**31 - 1).astype(np.int64)
         steps = ((256 * acc * factors >> 32) + (zero_point << shift) + (1 << shift - 1)) >> shift
         y, last = np.clip(steps, -128, 127).astype(np.int8), factors.astype(np.int32)[None]
-    one = w.reshape(channels, groups, 4)[..., [1, 0, 3, 2]] * np.array([1, -1, -1, 1], np.int8)
-    columns = one.reshape(w.shape) if tile == 4 else w
-    words = np.concatenate([start.astype(np.int32)[None], packed(columns).T, last])
+    words = np.concatenate([start.astype(np.int32)[None], packed(w).T, last])
     stream = words.reshape(len(words), -1, tile).transpose(1, 0, 2).ravel()
     scalars = (groups, channels) + (() if row.endswith("i32") else (zero_point,))
     scalars += (shift,) if row.endswith("fixed") else ()
