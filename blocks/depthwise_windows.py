@@ -28,6 +28,8 @@ GROUPS = 4
 """Of so many channels in a cell, at most."""
 CELL = GROUPS * LANES
 """Bytes of a cell."""
+NINE_TAPS = 4
+"""Pairs of nine taps, which have a block of their own: 3x3 is the usual kernel."""
 COLUMN = 2 * LANES
 """Words from the accumulators of an output to those of the next."""
 
@@ -118,6 +120,11 @@ def _window_bytes(
     return Kernel("window_bytes", (w, x, y), loop(group, groups, *loop(output, outputs, *body)))
 
 
+def _window_bytes_9(groups: Number, outputs: Number, advance: Number, step: Number, zero_point: Number) -> Kernel:
+    """The same for four pairs of taps and one more."""
+    return _window_bytes(groups, outputs, NINE_TAPS, advance, step, zero_point)
+
+
 def _window_sums(outputs: Number, pairs: Number, advance: Number) -> Kernel:
     """The accumulators of four channels."""
     w, x = _operands(outputs, pairs, advance, 1, False)
@@ -153,6 +160,11 @@ ROWS: tuple[BlockInstruction, ...] = (
             dsp=lambda groups, outputs, pairs, *_:
                 91 + groups * (25 + outputs * (51.5 + 18.1 * pairs + 4.6 * _fours(pairs)))
         ),
+    ),
+    BlockInstruction(
+        "depthwise_window_bytes_9", ("groups", "outputs", "advance", "step", "zero_point"), _window_bytes_9, DSP_FPU,
+        ((2, 5, 96, 8, -3), (1, 3, 32, 6, 5)),
+        cycles=Cycles(dsp=lambda groups, outputs, *_: 62 + groups * (27 + 121 * outputs)),
     ),
     BlockInstruction(
         "depthwise_window_bytes_apart", (*_WINDOW, "apart"), _window_bytes, DSP_FPU,

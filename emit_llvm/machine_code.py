@@ -515,7 +515,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     "depthwise_window_bytes": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f88b0dde91145dde91367ddf8548005f103094fea9909c5eb890aa1eb4a1100eb051e0ef1100e4ff0300b0ff2"
-            "440c0afb0bcc4cf0010c00ee10ca04fb07f444ec308a4fea051808f1100801ee908aa6ebc919cde9027911ee104a1444"
+            "440c0afb0bcc4cf0010c00ee10ca4fea051a0af1100a01ee90aaa6ebc91604fb07f444ec308acde9027611ee104a1444"
             "cde90002cde90443cde90612f0c810ee10ca60470a680b69b0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb0844"
             "2cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6a0b6bb0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb0844"
             "2cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6c0b6db0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb0844"
@@ -526,11 +526,23 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "080e01f1040102f10402013b7ff44daf08b0bde8f08f00bf"
         ),
     },
+    "depthwise_window_bytes_9": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f88b0dde91146dde9137804fb07f444ec308acde9027611ee104a1444cde90002cde90443cde90612f0c80a68"
+            "0b69b0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6a"
+            "0b6bb0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6c"
+            "0b6db0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6e"
+            "0b6fb0e8000fc2ea034cc3ea22432ffa8cf22ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b77d1f8"
+            "8030b0e800032ffa83f22ffa93f312fb084413fb095512fb386613fb397790e8000f10ee90ca54fb18c404f3070455fb"
+            "19c505f3070556fb1ac606f3070657fb1bc707f3070765f30f2467f30f269de80d03c4ea064414601a44019241444a45"
+            "7ff46cafdde90531079a009800f1680001f1040102f10402013b7ff456af08b0bde8f08f"
+        ),
+    },
     "depthwise_window_bytes_apart": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f88b0ddf858c002ee10cadde91145dde91367ddf8548005f103094fea9909c5eb890aa1eb4a1100eb051e0ef1"
-            "100e4ff0300b0ff2440c0afb0bcc4cf0010c00ee10ca04fb07f444ec308a4fea051808f1100801ee908aa6ebc919cde9"
-            "027911ee104a1444cde90002cde90443cde90612f0c810ee10ca60470a680b69b0e8000fc2ea034cc3ea22432ffa8cf2"
+            "100e4ff0300b0ff2440c0afb0bcc4cf0010c00ee10ca4fea051a0af1100a01ee90aaa6ebc91604fb07f444ec308acde9"
+            "027611ee104a1444cde90002cde90443cde90612f0c810ee10ca60470a680b69b0e8000fc2ea034cc3ea22432ffa8cf2"
             "2ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6a0b6bb0e8000fc2ea034cc3ea22432ffa8cf2"
             "2ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6c0b6db0e8000fc2ea034cc3ea22432ffa8cf2"
             "2ffa9cfc22fb08442cfb09552ffa83f22ffa93f322fb0a6623fb0b770a6e0b6fb0e8000fc2ea034cc3ea22432ffa8cf2"

@@ -52,8 +52,17 @@
     CCML_DEPTHWISE_WINDOW_PAIR(64, 80) CCML_DEPTHWISE_WINDOW_PAIR(96, 112) \
     "add r1, r1, #128\n" \
     "cmp r0, lr\n" \
-    "bne 2b\n" \
-    "ldr r3, [r1]\n" \
+    "bne 2b\n" CCML_DEPTHWISE_WINDOW_LAST(0)
+
+/* The same of nine taps; r1 stays at the first. */
+#define CCML_DEPTHWISE_WINDOW_SUMS_OF_9 \
+    "ldm r0!, {r4-r7}\n" \
+    CCML_DEPTHWISE_WINDOW_PAIR(0, 16) CCML_DEPTHWISE_WINDOW_PAIR(32, 48) \
+    CCML_DEPTHWISE_WINDOW_PAIR(64, 80) CCML_DEPTHWISE_WINDOW_PAIR(96, 112) CCML_DEPTHWISE_WINDOW_LAST(128)
+
+/* The last tap, at r1 + `at`. */
+#define CCML_DEPTHWISE_WINDOW_LAST(at) \
+    "ldr r3, [r1, #" #at "]\n" \
     "ldm r0!, {r8, r9}\n" \
     "sxtb16 r2, r3\n" \
     "sxtb16 r3, r3, ror #8\n" \

@@ -12,11 +12,7 @@ CCML_NAKED ccml_depthwise_window_bytes(
     int32_t outputs CCML_UNUSED, int32_t pairs CCML_UNUSED, int32_t advance CCML_UNUSED, int32_t step CCML_UNUSED,
     int32_t zero_point CCML_UNUSED)
 {
-    __asm__ volatile(CCML_DEPTHWISE_WINDOW_ROUNDED(
-        "",
-        "bfi r4, r5, #8, #8\n" "bfi r6, r7, #8, #8\n" "ldm sp, {r0, r2, r3, r8, r9}\n"
-        "pkhbt r4, r4, r6, lsl #16\n" "str r4, [r2]\n",
-        "add r2, r2, #4\n"));
+    __asm__ volatile(CCML_DEPTHWISE_WINDOW_ROUNDED("", CCML_DEPTHWISE_WINDOW_WORD, "add r2, r2, #4\n"));
 }
 #endif
 

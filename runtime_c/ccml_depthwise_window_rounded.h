@@ -12,6 +12,14 @@
     "smmlar " acc ", " acc ", " factor ", r12\n" \
     "ssat " acc ", #8, " acc "\n"
 
+/* Four bytes that are neighbours, as `stored` of what follows. */
+#define CCML_DEPTHWISE_WINDOW_WORD \
+    "bfi r4, r5, #8, #8\n" \
+    "bfi r6, r7, #8, #8\n" \
+    "ldm sp, {r0, r2, r3, r8, r9}\n" \
+    "pkhbt r4, r4, r6, lsl #16\n" \
+    "str r4, [r2]\n"
+
 /* The whole function. `entry` may change r12, for what it takes of arguments from sp + 88 on. `stored` puts the bytes in
    r4 to r7 where the output of the place in sp + 4 is, and leaves the words from sp to sp + 16 in r0, r2, r3, r8 and r9;
    `next` moves r2 to the next four channels and may change r12.
@@ -19,22 +27,43 @@
    last tap. On the stack from sp on: weights of the group, y, distance of outputs, distance from the last tap of a window
    to the next window, end of y, groups left, first window and first output of the group. */
 #define CCML_DEPTHWISE_WINDOW_ROUNDED(entry, stored, next) \
+    CCML_DEPTHWISE_WINDOW_ROUNDED_OF( \
+        entry \
+        "ldrd r4, r5, [sp, #68]\n" \
+        "ldrd r6, r7, [sp, #76]\n" \
+        "ldr r8, [sp, #84]\n" \
+        CCML_DEPTHWISE_WINDOW_ENTRY \
+        "lsl r10, r5, #4\n" \
+        "add r10, r10, #16\n" \
+        "vmov s3, r10\n" \
+        "sub r6, r6, r9, lsl #7\n", \
+        CCML_DEPTHWISE_WINDOW_SUMS, \
+        "add r0, lr, #24\n" \
+        "vmov r8, s3\n" \
+        "add lr, r0, r8\n", \
+        stored, next)
+
+/* The same of nine taps, without the argument that says how many: 26 words of weights a group. */
+#define CCML_DEPTHWISE_WINDOW_ROUNDED_OF_9(stored, next) \
+    CCML_DEPTHWISE_WINDOW_ROUNDED_OF( \
+        "ldrd r4, r6, [sp, #68]\n" \
+        "ldrd r7, r8, [sp, #76]\n", \
+        CCML_DEPTHWISE_WINDOW_SUMS_OF_9, \
+        "ldr r0, [sp]\n" \
+        "add r0, r0, #104\n", \
+        stored, next)
+
+/* `entry` has the outputs in r4, the distance to the next window in r6, of outputs in r7, and the zero point in r8;
+   `behind` moves r0 to the next group. */
+#define CCML_DEPTHWISE_WINDOW_ROUNDED_OF(entry, sums, behind, stored, next) \
     ".syntax unified\n" \
     ".p2align 2\n" \
     "push {r4-r11, lr}\n" \
     "sub sp, sp, #32\n" \
     entry \
-    "ldrd r4, r5, [sp, #68]\n" \
-    "ldrd r6, r7, [sp, #76]\n" \
-    "ldr r8, [sp, #84]\n" \
-    CCML_DEPTHWISE_WINDOW_ENTRY \
     "mul r4, r4, r7\n" \
     "vmov s1, s2, r8, r4\n" \
-    "lsl r8, r5, #4\n" \
-    "add r8, r8, #16\n" \
-    "vmov s3, r8\n" \
-    "sub r9, r6, r9, lsl #7\n" \
-    "strd r7, r9, [sp, #8]\n" \
+    "strd r7, r6, [sp, #8]\n" \
     "5:\n" \
     "vmov r4, s2\n" \
     "add r4, r4, r2\n" \
@@ -42,7 +71,7 @@
     "strd r4, r3, [sp, #16]\n" \
     "strd r1, r2, [sp, #24]\n" \
     "1:\n" \
-    CCML_DEPTHWISE_WINDOW_SUMS \
+    sums \
     "ldm r0, {r8-r11}\n" \
     "vmov r12, s1\n" \
     CCML_DEPTHWISE_WINDOW_BYTE("r4", "r8") CCML_DEPTHWISE_WINDOW_BYTE("r5", "r9") \
@@ -55,9 +84,7 @@
     "bne 1b\n" \
     "ldrd r3, r1, [sp, #20]\n" \
     "ldr r2, [sp, #28]\n" \
-    "add r0, lr, #24\n" \
-    "vmov r8, s3\n" \
-    "add lr, r0, r8\n" \
+    behind \
     "add r1, r1, #4\n" \
     next \
     "subs r3, r3, #1\n" \

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ...blocks.depthwise_windows import CELL, COLUMN, GROUPS, LANES, pairs_of
+from ...blocks.depthwise_windows import CELL, COLUMN, GROUPS, LANES, NINE_TAPS, pairs_of
 from ...blocks.nibbles import HALFWORDS
 from ...ir.loops import Block, Buffer, Expr, If, Invoke
 from ...ir.types import DType
@@ -142,7 +142,10 @@ class WindowDepthwise(DepthwiseBlocks):
             sums = Invoke("depthwise_window_sums", (w, staged, start(self.sums)), (span.count, self.pairs, advance))
             return (sums, *self.finish(self.weights, self.sums, place, [place.row], span))
         y, step = self.pixel(place, place.row, span.first), layer.channels * span.step
-        scalars = (self.together, span.count, self.pairs, advance, step, self.zero_point)
-        if layer.multiplier == 1:
-            return (Invoke("depthwise_window_bytes", (w, staged, y), scalars),)
-        return (Invoke("depthwise_window_bytes_apart", (w, staged, y), (*scalars, layer.multiplier)),)
+        many, rest = (self.together, span.count), (advance, step, self.zero_point)
+        if layer.multiplier > 1:
+            scalars = (*many, self.pairs, *rest, layer.multiplier)
+            return (Invoke("depthwise_window_bytes_apart", (w, staged, y), scalars),)
+        if self.pairs == NINE_TAPS:
+            return (Invoke("depthwise_window_bytes_9", (w, staged, y), (*many, *rest)),)
+        return (Invoke("depthwise_window_bytes", (w, staged, y), (*many, self.pairs, *rest)),)
