@@ -27,6 +27,11 @@ _LOUDER = 1 / 2
 _WORTH = 20
 """Decibels that are to be won where all multiply-accumulates would be of halfwords, and of a part of them that part:
 where vectors of bytes are fast, those of halfwords take twice as long and more."""
+_GOOD, _HARDER, _HARDEST = 34.0, 4.0, 4.0
+"""A model that tensors of bytes leave fewer decibels needs each of them more: twice as much for every
+:data:`_HARDER` that it lacks, :data:`_HARDEST` times at most."""
+_MOST = 2 / 5
+"""Of the work of any model."""
 _NEGLIGIBLE = 1 << 11
 """Multiply-accumulates that take no time in any model."""
 _ROOM = 4 * _NEGLIGIBLE
@@ -81,23 +86,31 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
     """The groups, by the first member, that make more than :data:`_LOUD` of the noise that is left without those that
     were taken before, the noisiest first, and cost little: :data:`_FEW` of the work all together, and each so little of
     it as :data:`_WORTH` says for what it wins. ``noise`` has that of each group alone at the model's outputs; those
-    that hold any of ``fixed`` stay as they are."""
-    costs = {head: _cost(parts, head) for head in noise if _may_be_wide(parts, head, fixed)}
-    small = {head: _is_small(parts, head, _TINY) for head in costs}
+    that hold any of ``fixed`` stay as they are. All of these limits are wider where bytes leave little signal
+    (:func:`_need`)."""
     left, work = sum(noise.values()), sum(_work(node) for node in parts.graph.nodes if parts.is_integer(node))
-    order, room = sorted(costs, key=lambda name: -noise[name]), max(_FEW * work, _ROOM)
+    need = _need(left)
+    costs = {head: _cost(parts, head) for head in noise if _may_be_wide(parts, head, fixed, need)}
+    small = {head: _is_small(parts, head, _TINY, need) for head in costs}
+    order, room = sorted(costs, key=lambda name: -noise[name]), max(min(_FEW * need, _MOST) * work, _ROOM)
     found: set[str] = set()
     while left > 0:
         worth = (
             head for head in order
             if head not in found and noise[head] > (_LOUD if small[head] else _LOUDER) * left
-            and costs[head] <= min(room, max(_NEGLIGIBLE, work * _gain(left, noise[head]) / _WORTH))
+            and costs[head] <= min(room, max(_NEGLIGIBLE, work * need * _gain(left, noise[head]) / _WORTH))
         )  # fmt: skip
         if (head := next(worth, None)) is None:
             break
         found.add(head)
         room, left = room - costs[head], left - noise[head]
     return frozenset(found)
+
+
+def _need(noise: float) -> float:
+    """How much a decibel is worth where bytes make so much of relative ``noise``."""
+    lacking = _GOOD + 10 * np.log10(max(noise, 1e-12))
+    return float(np.clip(np.exp2(lacking / _HARDER), 1.0, _HARDEST))
 
 
 def _gain(left: float, noise: float) -> float:
@@ -110,16 +123,18 @@ def _work(node: Node) -> int:
     return _macs(node) if OPS[node.op].macs is not None else _ELEMENT * sum(value.type.size for value in node.outputs)
 
 
-def _may_be_wide(parts: Partition, head: str, fixed: Collection[str]) -> bool:
-    """Whether a group can be wide, holds none of ``fixed``, and takes no more than some memory."""
-    return _is_small(parts, head, _SOME) and set(fixed).isdisjoint(parts.members(head)) and can_be_wide(parts, head)
+def _may_be_wide(parts: Partition, head: str, fixed: Collection[str], need: float = 1.0) -> bool:
+    """Whether a group can be wide, holds none of ``fixed``, and takes no more than some memory, ``need`` times as much
+    where it is needed."""
+    is_free = set(fixed).isdisjoint(parts.members(head))
+    return is_free and _is_small(parts, head, _SOME, need) and can_be_wide(parts, head)
 
 
-def _is_small(parts: Partition, head: str, most: int) -> bool:
+def _is_small(parts: Partition, head: str, most: int, need: float) -> bool:
     """Whether a group has ``most`` elements, those that are quantized from floats :data:`_TINY` times four, or a
-    quarter of the largest."""
+    quarter of the largest, each times ``need``."""
     most = most if _is_made_of_integers(parts, head) else 4 * _TINY
-    return parts.sizes[head] <= max(most, max(parts.sizes.values()) // 4)
+    return parts.sizes[head] <= need * max(most, max(parts.sizes.values()) // 4)
 
 
 def _cost(parts: Partition, head: str) -> int:

@@ -8,6 +8,8 @@ from functools import reduce
 
 import numpy as np
 
+from .response import Response
+
 MAX_BINS = 4096
 """Between half as many and this many bins cover the observed range: 8 or more for each step of an int8."""
 
@@ -122,6 +124,8 @@ class TensorStats:
     finite: bool = True
     smooth_low: float = math.nan
     smooth_high: float = math.nan
+    response: Response | None = None
+    """What the tensor's readers make of an element, where ranges are to be chosen by that."""
 
     @property
     def whole(self) -> Histogram:

@@ -30,6 +30,7 @@ from .range_choice import Group, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .recurrent_weights import halfword_weights
+from .response import Response, response
 from .roles import LINEAR, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant
 
@@ -51,8 +52,9 @@ class Choices:
 
 _NONE = Choices()
 
-_Ranged = tuple[tuple[str, ...], Method, int, int | None]
-"""What has a range: the values observed, the method, the number of integers, and the fold left out."""
+_Ranged = tuple[tuple[str, ...], Method, int, int | None, Response | None]
+"""What has a range: the values observed, the method, the number of integers, the fold left out, and what readers make
+of elements."""
 
 HEADROOM = 4.0
 """Of 16 bits, where no range is asked for: a bit of 16 is little beside the noise of bytes, while a value that
@@ -223,7 +225,7 @@ class Quantizer:
         limits = np.iinfo(dtype.numpy)
         method = self._method(parts, head, dtype, choices)
         levels = int(limits.max) - int(limits.min) + 1
-        known = parts.sources[head], method, levels, self.left_out
+        known = parts.sources[head], method, levels, self.left_out, self._response(parts, head)
         if known not in self._spans:
             self._spans[known] = method.range_of(self._merged_stats(parts, head), levels)
         low, high = self._spans[known]
@@ -256,7 +258,15 @@ class Quantizer:
 
     def _merged_stats(self, parts: Partition, head: str) -> TensorStats:
         stats = reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
+        own = self._response(parts, head)
+        if own is not None and own.is_finite(stats.low, stats.high):
+            stats = replace(stats, response=own)
         return stats if self.left_out is None else stats.without(self.left_out)
+
+    def _response(self, parts: Partition, head: str) -> Response | None:
+        """By which a range is chosen, where no other way is asked for."""
+        asked = self._own_options(parts, head).range_method or self.options.range_method
+        return response(parts, head) if asked is RangeMethod.AUTO else None
 
     def _room(self, dtype: DType) -> float:
         """How far an own range reaches, as a part of what was found."""

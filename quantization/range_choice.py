@@ -61,7 +61,8 @@ class Method:
             ((low, high),) = [known[self.trust]] if known else mse_ranges(stats, [self.trust], levels)
         else:
             low, high = find_range(stats, self.method, self.percentile, levels)
-        return low * self.part, high * self.part
+        lowest, highest = (-np.inf, np.inf) if stats.response is None else stats.response.limits(stats.low, stats.high)
+        return max(low * self.part, lowest), min(high * self.part, highest)
 
 
 COMMON = (

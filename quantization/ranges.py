@@ -8,6 +8,7 @@ import numpy as np
 
 from .histogram import Histogram, TensorStats
 from .options import RangeMethod
+from .response import Function
 
 Range = tuple[float, float]
 
@@ -82,7 +83,10 @@ def mse_ranges(stats: TensorStats, trusts: Sequence[float], levels: int) -> list
 
     The former gives few or uneven samples a margin, and many like ones none; but a fold that alone is far out counts
     once and not more, and what it shows would be cut off. The latter keeps it, for such samples come again.
+
+    Where the tensor's response is known errors are those of its readers' results.
     """
+    function = None if stats.response is None else stats.response.function
     whole = stats.whole
     if not whole.counts.size:
         return [(0.0, 0.0)] * len(trusts)
@@ -92,29 +96,46 @@ def mse_ranges(stats: TensorStats, trusts: Sequence[float], levels: int) -> list
         others = [stats.folds[other] for other in folds if other != number] or [stats.folds[number]]
         lows = min(0.0, *(other.low for other in others)) * _PARTS
         highs = max(0.0, *(other.high for other in others)) * _PARTS
-        held_out += np.log(_squared_error(stats.folds[number], lows, highs, levels)) / len(folds)
+        held_out += np.log(_squared_error(stats.folds[number], lows, highs, levels, function)) / len(folds)
     if len(folds) == 1:
         held_out[_PARTS > 1, :] = held_out[:, _PARTS > 1] = np.inf
-    seen = np.log(_squared_error(whole, stats.low * _PARTS, stats.high * _PARTS, levels))
+    seen = np.log(_squared_error(whole, stats.low * _PARTS, stats.high * _PARTS, levels, function))
     best = [np.unravel_index(int(np.argmin(held_out + trust * seen)), seen.shape) for trust in trusts]
     return [(float(stats.low * _PARTS[low]), float(stats.high * _PARTS[high])) for low, high in best]
 
 
-def _squared_error(histogram: Histogram, lows: np.ndarray, highs: np.ndarray, levels: int) -> np.ndarray:
-    """Of all pairs of ends, weighted as :data:`SATURATION_WEIGHT` says."""
+def _squared_error(
+    histogram: Histogram, lows: np.ndarray, highs: np.ndarray, levels: int, function: Function | None = None
+) -> np.ndarray:
+    """Of all pairs of ends, weighted as :data:`SATURATION_WEIGHT` says; of what ``function`` makes of the values."""
     centers, counts = histogram.centers, histogram.counts
-    moments = [np.concatenate([[0.0], np.cumsum(counts * centers**power)]) for power in range(3)]
-
-    def beyond(ends: np.ndarray, outside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """The sum of (c - end)^2 of what is outside, by sums of powers of c up to each bin."""
-        places = np.searchsorted(centers, ends)
-        count, first, second = (outside(sums, places) for sums in moments)
-        return np.maximum(second - 2 * ends * first + ends**2 * count, 0.0)
-
-    saturated = beyond(lows, lambda sums, places: sums[places])[:, np.newaxis]
-    saturated = saturated + beyond(highs, lambda sums, places: sums[-1] - sums[places])
     step = (highs[np.newaxis, :] - lows[:, np.newaxis]) / (levels - 1)
-    return counts.sum() * step**2 / 12 + SATURATION_WEIGHT * saturated + np.finfo(float).tiny
+    if function is None:
+        rounded, parts = counts.sum(), [(centers, lows, highs)]
+    else:
+        edges = (histogram.first + np.arange(counts.size + 1)) * histogram.width
+        slopes = np.diff(function(edges), axis=1) / histogram.width
+        rounded = (counts * np.square(slopes)).sum()
+        parts = list(zip(function(centers), function(lows), function(highs)))
+    saturated = sum(_saturated(histogram, places, (lows, highs), ends) for places, *ends in parts)
+    return np.asarray(rounded * step**2 / 12 + SATURATION_WEIGHT * saturated + np.finfo(float).tiny)
+
+
+def _saturated(
+    histogram: Histogram, results: np.ndarray, ends: tuple[np.ndarray, np.ndarray], at_ends: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The squared error of saturation for all pairs of ``ends``, where values become ``results``, and ends what
+    ``at_ends`` says."""
+    moments = [np.concatenate([[0.0], np.cumsum(histogram.counts * results**power)]) for power in range(3)]
+
+    def beyond(number: int, outside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """The sum of (result - end)^2 of what is outside, by sums of powers of results up to each bin."""
+        places = np.searchsorted(histogram.centers, ends[number])
+        count, first, second = (outside(sums, places) for sums in moments)
+        return np.maximum(second - 2 * at_ends[number] * first + at_ends[number] ** 2 * count, 0.0)
+
+    below = beyond(0, lambda sums, places: sums[places])[:, np.newaxis]
+    return np.asarray(below + beyond(1, lambda sums, places: sums[-1] - sums[places]))
 
 
 def _entropy(stats: TensorStats, percentile: float, levels: int) -> Range:
