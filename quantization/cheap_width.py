@@ -91,7 +91,7 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
     left, work = sum(noise.values()), sum(_work(node) for node in parts.graph.nodes if parts.is_integer(node))
     need = _need(left)
     costs = {head: _cost(parts, head) for head in noise if _may_be_wide(parts, head, fixed, need)}
-    small = {head: _is_small(parts, head, _TINY, need) for head in costs}
+    small = {head: _is_small(parts, head, need * _TINY, need) for head in costs}
     order, room = sorted(costs, key=lambda name: -noise[name]), max(min(_FEW * need, _MOST) * work, _ROOM)
     found: set[str] = set()
     while left > 0:
@@ -127,14 +127,14 @@ def _may_be_wide(parts: Partition, head: str, fixed: Collection[str], need: floa
     """Whether a group can be wide, holds none of ``fixed``, and takes no more than some memory, ``need`` times as much
     where it is needed."""
     is_free = set(fixed).isdisjoint(parts.members(head))
-    return is_free and _is_small(parts, head, _SOME, need) and can_be_wide(parts, head)
+    return is_free and _is_small(parts, head, max(_SOME, need * _TINY), need) and can_be_wide(parts, head)
 
 
-def _is_small(parts: Partition, head: str, most: int, need: float) -> bool:
-    """Whether a group has ``most`` elements, those that are quantized from floats :data:`_TINY` times four, or a
-    quarter of the largest, each times ``need``."""
-    most = most if _is_made_of_integers(parts, head) else 4 * _TINY
-    return parts.sizes[head] <= need * max(most, max(parts.sizes.values()) // 4)
+def _is_small(parts: Partition, head: str, most: float, need: float) -> bool:
+    """Whether a group has ``most`` elements, those that are quantized from floats four times :data:`_TINY`, or a
+    quarter of the largest; where it is needed more of the latter, and half."""
+    most = most if _is_made_of_integers(parts, head) else 4 * need * _TINY
+    return parts.sizes[head] <= max(most, min(need, 2) * max(parts.sizes.values()) / 4)
 
 
 def _cost(parts: Partition, head: str) -> int:

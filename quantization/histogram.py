@@ -13,8 +13,8 @@ from .response import Response
 MAX_BINS = 4096
 """Between half as many and this many bins cover the observed range: 8 or more for each step of an int8."""
 
-_MOST_COUNTED = 1 << 18
-"""Values of one tensor that are counted, about. The distance between them is odd, for extents are mostly even."""
+MOST_COUNTED, _MOST_OF_ALL, _LEAST_COUNTED = 1 << 18, 1 << 22, 1 << 13
+"""Values of a tensor that are counted of one sample, of all samples, and of one of very many, about."""
 
 FOLDS = 4
 """Parts of the samples that are observed apart, so that a range can be tried on samples that it was not made from."""
@@ -48,24 +48,24 @@ class Histogram:
     def total(self) -> int:
         return int(self.counts.sum()) + self.zeros
 
-    def add(self, x: np.ndarray) -> None:
-        """Counts finite values of samples ``x[samples, ...]``; of a sample with very many, such as lie evenly apart.
-        The extremes are those of all."""
-        if not x.size:
-            return
-        rows = x.reshape(len(x), -1)
-        low, high = float(rows.min()), float(rows.max())
-        self.low, self.high = min(self.low, low), max(self.high, high)
-        some = rows[:, :: rows.shape[1] // _MOST_COUNTED | 1]
+    def add(self, rows: np.ndarray, most: int = MOST_COUNTED) -> None:
+        """Counts finite values of samples ``rows[samples, values]``; of a sample with more than about ``most``, such as
+        lie evenly apart, an odd distance from each other, for extents are mostly even."""
+        some = rows[:, :: rows.shape[1] // most | 1]
         values = some[some != 0]
         self.zeros += some.size - values.size
         if not values.size:
             return
+        low, high = float(values.min()), float(values.max())
         if self.exponent is None:
             self.exponent = math.frexp(max(high, 0.0) - min(low, 0.0))[1] - int(math.log2(MAX_BINS))
-        self._cover(float(values.min()), float(values.max()))
+        self._cover(low, high)
         places = np.floor(values.astype(np.float64) / self.width).astype(np.int64) - self.first
         self.counts += np.bincount(places, minlength=self.counts.size)
+
+    def reach(self, low: float, high: float) -> None:
+        """Extremes of samples that are counted."""
+        self.low, self.high = min(self.low, low), max(self.high, high)
 
     def merged(self, other: Histogram) -> Histogram:
         """The histogram of both sets of values."""
@@ -115,10 +115,12 @@ class TensorStats:
     only clear ``finite``.
 
     ``smooth_low`` and ``smooth_high`` follow the extremes of each sample with ``momentum`` (Jacob et al., "Quantization
-    and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.1).
+    and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.1). Of one sample
+    ``counted`` values are, about.
     """
 
     momentum: float = 0.9
+    counted: int = MOST_COUNTED
     folds: list[Histogram] = field(default_factory=lambda: [Histogram() for _ in range(FOLDS)])
     samples: int = 0
     finite: bool = True
@@ -126,6 +128,11 @@ class TensorStats:
     smooth_high: float = math.nan
     response: Response | None = None
     """What the tensor's readers make of an element, where ranges are to be chosen by that."""
+
+    @staticmethod
+    def of_many(samples: int) -> TensorStats:
+        """To observe so many samples."""
+        return TensorStats(counted=min(MOST_COUNTED, max(_LEAST_COUNTED, _MOST_OF_ALL // max(1, samples))))
 
     @property
     def whole(self) -> Histogram:
@@ -159,7 +166,10 @@ class TensorStats:
             self.smooth_low += (1.0 - self.momentum) * (low - self.smooth_low)
             self.smooth_high += (1.0 - self.momentum) * (high - self.smooth_high)
         for number, fold in enumerate(self.folds):
-            fold.add(rows[numbers % FOLDS == number])
+            own = numbers % FOLDS == number
+            if own.any():
+                fold.reach(float(lows[own].min()), float(highs[own].max()))
+                fold.add(rows if own.all() else rows[own], self.counted)
 
     def without(self, fold: int) -> TensorStats:
         """Of the samples of all folds but one; where no other has any, of that one."""
@@ -170,6 +180,7 @@ class TensorStats:
         """The statistics of tensors that are to share an encoding."""
         return TensorStats(
             self.momentum,
+            self.counted,
             [mine.merged(theirs) for mine, theirs in zip(self.folds, other.folds)],
             max(self.samples, other.samples),
             self.finite and other.finite,

@@ -41,7 +41,7 @@ def observe(
 ) -> Observations:
     """Runs all samples; the means are of those numbered in ``tuned``. What ``divisors`` names is divided first: it is
     the same tensor of the equalized model."""
-    stats = {name: TensorStats() for name in names}
+    stats = {name: TensorStats.of_many(samples.count) for name in names}
     means: dict[str, list[np.ndarray]] = {key(node): [] for node in layers}
     chosen = set(tuned)
     first = 0

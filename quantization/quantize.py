@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 FLOOR = 21.0
 """The SQNR in dB, on some samples of the calibration, that a model has at least where no other is demanded."""
 FLOOR_SAMPLES, MOST_FLOOR_SAMPLES = 8, 32
+_CLEARLY = 6.0
+"""Decibels above :data:`FLOOR` on the least samples, beyond which no more are looked at."""
 _AIMED = FLOOR + 3.0
 """What models that miss it are given precision for: the samples that tell how much it takes are few."""
 FLOOR_HEADROOM = 16.0
@@ -201,11 +203,16 @@ def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
     """A model of bytes that would be of little use gets more precision unasked: by calibration samples, each
     with ranges that others made."""
     few = _FLOOR_WORK // max(1, work_of(quantizer.graph))
-    judged = Judged.of_calibration(quantizer.samples, max(FLOOR_SAMPLES, min(MOST_FLOOR_SAMPLES, few)))
-    wanted = evaluate_samples(quantizer.graph, judged.samples)
-    outputs = judged.outputs(quantizer, lambda fold: fold.rewritten(plain.tuned))
-    if quantizer.options.activations != "int8" or _least_sqnr(outputs, wanted) >= FLOOR:
-        return QuantizedModel(quantizer.graph, plain.graph)
+    done = QuantizedModel(quantizer.graph, plain.graph)
+    if quantizer.options.activations != "int8":
+        return done
+    counts = sorted({FLOOR_SAMPLES, max(FLOOR_SAMPLES, min(MOST_FLOOR_SAMPLES, few))})
+    for count in counts:
+        judged = Judged.of_calibration(quantizer.samples, count)
+        wanted = evaluate_samples(quantizer.graph, judged.samples)
+        outputs = judged.outputs(quantizer, lambda fold: fold.rewritten(plain.tuned))
+        if _least_sqnr(outputs, wanted) >= FLOOR + (_CLEARLY if count < counts[-1] else 0.0):
+            return done
     log.warning("int8 alone gives less than %g dB; more precision for the layers that lose most", FLOOR)
     score = partial(judged.least_sqnr, wanted=wanted)
     aim = Aim(lambda outputs: score(outputs) >= _AIMED, score, goal=_AIMED, thorough=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
@@ -26,7 +26,7 @@ from .masks import float_nodes, softmaxes
 from .observe import Observations, observe, runs, spread
 from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
-from .range_choice import Group, Method, Trials, choose_ranges
+from .range_choice import Chosen, Folded, Group, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .recurrent_weights import halfword_weights
@@ -157,24 +157,23 @@ class Quantizer:
         if trials is None:
             return self
         result = self
-        noise: dict[str, float] = {}
-        folds: Mapping[str, Sequence[Encoding]] = {}
+        chosen: Chosen | None = None
         if ranges:
             types = {head: self._stored_type(parts, head, _NONE) for head in parts.sources}
             stats = {head: self._merged_stats(parts, head) for head in types}
             encode = {head: partial(self._encode_trial, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
             result = replace(self, method=chosen.method)
-            noise, folds = chosen.quiet, chosen.folds
-        return result._with_widths(parts, trials, noise, folds) if widths and trials.singly else result
+        return result._with_widths(parts, trials, chosen) if widths and trials.singly else result
 
-    def _with_widths(
-        self, parts: Partition, trials: Trials, known: Mapping[str, float], folds: Mapping[str, Sequence[Encoding]]
-    ) -> Quantizer:
+    def _with_widths(self, parts: Partition, trials: Trials, chosen: Chosen | None) -> Quantizer:
         """With 16 bits for some tensors, or with these as an alternative where it is not clear that they win: the
-        whole, measured with float weights, may be another than the sum of its parts. The noise of groups may be
-        ``known``; ``folds`` has encodings made from other samples than those that they are tried on, as far as there
-        are such: what saturates there will do so later."""
+        whole, measured with float weights, may be another than the sum of its parts. Where ranges were ``chosen``,
+        encodings are made from other samples than those that they are tried on: what saturates there will do so
+        later."""
+        known: Mapping[str, float]
+        folds: Folded
+        known, folds = ({}, {}) if chosen is None else (chosen.quiet, chosen.folds)
         encodings = {head: self._encoding(parts, head, _NONE) for head in parts.sources}
         tried = {head: folds.get(head, [each] * FOLDS) for head, each in encodings.items()}
         alone = {h: trials.probe.mean(trials.noises({h: each})) for h, each in tried.items() if h not in known}
@@ -185,7 +184,8 @@ class Quantizer:
         wider = replace(self, wide=wide)
         others = {head: [wider._encoding(parts, head, _NONE)] * FOLDS if head in wide else each
                   for head, each in tried.items()}  # fmt: skip
-        found, better = (trials.probe.mean(trials.noises(each)) for each in (tried, others))
+        found = trials.probe.mean(trials.noises(tried)) if chosen is None else chosen.noise
+        better = trials.probe.mean(trials.noises(others))
         gain = 10 * np.log10(found / better)
         if abs(gain) > _CLEAR:
             return replace(wider, narrower=self) if gain > 0 else self

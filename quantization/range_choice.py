@@ -134,12 +134,13 @@ class Trials:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method for all groups, the noise of those that make little, as some samples show it, and what the method
-    gives each group for each fold."""
+    """The method for all groups, the noise of those that make little, as some samples show it, what the method
+    gives each group for each fold, and the noise of all groups together."""
 
     method: Method
     quiet: dict[str, float]
     folds: Folded
+    noise: float
 
 
 def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
@@ -149,18 +150,18 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     luck of few samples: chosen so, ranges cut off what comes again.
     """
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
-    method, encodings = _common(trials, groups)
+    method, encodings, together = _common(trials, groups)
     if not trials.singly:
-        return Chosen(method, {}, encodings)
+        return Chosen(method, {}, encodings, together)
     places = spread(len(trials.numbers), _GLANCE)
     glance = {name: trials.noises({name: each}, places) for name, each in encodings.items()}
     noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}
     loud = _LEAST_SHARE * sum(noise.values())
-    return Chosen(method, {name: each for name, each in noise.items() if each <= loud}, encodings)
+    return Chosen(method, {name: each for name, each in noise.items() if each <= loud}, encodings, together)
 
 
-def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded]:
-    """The best method for all groups, and what it gives for each fold."""
+def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded, float]:
+    """The best method for all groups, what it gives for each fold, and the noise that it makes."""
     folds = {name: [group.stats.without(fold) for fold in range(FOLDS)] for name, group in groups.items()}
     trusts = [*dict.fromkeys(method.trust for method in COMMON)]
     ranges = {name: [dict(zip(trusts, mse_ranges(part, trusts, _LEVELS))) for part in parts]
@@ -175,4 +176,4 @@ def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded
         own = trials.probe.mean(trials.noises(encodings, limit=limit))
         if own < limit:
             best, found, noise = method, encodings, own
-    return best, found
+    return best, found, noise

@@ -24,6 +24,11 @@ _MOST_FACTORED = 1 << 11
 
 _SWEEPS = 2
 
+_CACHED = 1 << 16
+"""Weights whose scales are looked for at once: what is made of them stays in the processor's cache."""
+
+_FEW_GROUPS = 8
+
 NIBBLE_LEVELS = 7
 """Weights of 4 bits are stored as -8..7."""
 
@@ -43,11 +48,18 @@ def best_peaks(
     """The peaks with the least ``sum_k importance[g, k] * (w - rounded(w))^2``; with the inputs' mean squares as
     importance that is the noise at the output, if inputs are independent."""
     peaks = largest_peaks(matrices * (WEIGHT_LEVELS / np.broadcast_to(levels, numbers.shape))[:, np.newaxis], numbers)
+    errors = np.empty((_SHRINK.size, *numbers.shape))
+    width = max(1, _CACHED // max(1, matrices[:, :, 0].size)) if matrices.size else 1
+    most = np.broadcast_to(levels, numbers.shape)
+    for begin in range(0, numbers.shape[1], width):
+        some = slice(begin, begin + width)
+        weights = np.ascontiguousarray(matrices[:, :, some])
+        for part, found in zip(_SHRINK, errors):
+            apart = weights - nearest(weights, peak_steps(peaks * part)[numbers[:, some]], most[:, some])
+            found[:, some] = (importance[:, np.newaxis, :] @ np.square(apart, out=apart))[:, 0]
     best, least = peaks.copy(), np.full(peaks.shape, np.inf)
-    for part in _SHRINK:
-        steps = peak_steps(peaks * part)[numbers]
-        apart = np.square(matrices - nearest(matrices, steps, levels))
-        error = np.bincount(numbers.reshape(-1), np.einsum("gk,gkn->gn", importance, apart).reshape(-1), peaks.size)
+    for part, found in zip(_SHRINK, errors):
+        error = np.bincount(numbers.reshape(-1), found.reshape(-1), peaks.size)
         best, least = np.where(error < least, peaks * part, best), np.minimum(error, least)
     return best
 
@@ -84,13 +96,38 @@ class _Grid:
         return np.multiply(integers, self.step, out=integers)
 
 
+@dataclass(frozen=True)
+class OrderedMoments:
+    """Second moments of inputs, ``[g, k, k]``, with rows and columns by falling importance: ``order[g, n]``. ``power``
+    is the mean of the diagonal. Only :meth:`damped` changes ``moments``."""
+
+    order: np.ndarray
+    moments: np.ndarray
+    diagonal: np.ndarray
+    power: np.ndarray
+
+    @staticmethod
+    def of(moments: np.ndarray) -> OrderedMoments:
+        diagonal = np.einsum("gkk->gk", moments)
+        order = np.argsort(-diagonal, axis=1, kind="stable")
+        power = diagonal.mean(axis=1, keepdims=True)
+        return OrderedMoments(order, _permuted(moments, order), np.take_along_axis(diagonal, order, 1), power)
+
+    def damped(self, damping: float | np.ndarray) -> np.ndarray:
+        """With ``damping`` times the power on the diagonal; to be used until this is called again."""
+        places = np.arange(self.moments.shape[1])
+        added = np.reshape(damping, (-1, 1)) * np.where(self.power > 0, self.power, 1.0)
+        self.moments[:, places, places] = self.diagonal + added
+        return self.moments
+
+
 def compensated(
-    matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, damping: float | np.ndarray,
+    matrices: np.ndarray, steps: np.ndarray, moments: OrderedMoments, damping: float | np.ndarray,
     levels: Levels = WEIGHT_LEVELS,
 ) -> np.ndarray:  # fmt: skip
     """Weights rounded so that the *outputs* are near those of the float weights.
 
-    ``moments[g, k, k]`` are the second moments of the inputs: rounding changes the outputs by ``e x`` with the mean
+    ``moments`` are those of the inputs: rounding changes the outputs by ``e x`` with the mean
     square ``e^T moments e``. First as Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative
     Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
     left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
@@ -100,44 +137,45 @@ def compensated(
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
-    size = matrices.shape[1]
-    hessian = moments.copy()
-    power = np.einsum("gkk->gk", moments).mean(axis=1, keepdims=True)
-    hessian[:, np.arange(size), np.arange(size)] += np.reshape(damping, (-1, 1)) * np.where(power > 0, power, 1.0)
-    order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
-    unit = _unit_factors(hessian, order)
-    target = np.take_along_axis(matrices, order[:, :, None], axis=1)
+    hessian = moments.damped(damping)
+    target = np.take_along_axis(matrices, moments.order[:, :, None], axis=1)
     grid = _Grid.of(steps, np.broadcast_to(np.asarray(levels, np.float64), steps.shape))
-    hessian = _permuted(hessian, order)
-    rounded = _better(_sequential(target, grid, unit), nearest(target, steps, grid.high), target, hessian)
-    for _ in range(_SWEEPS):
-        _descend(rounded, target, grid, hessian)
+    sequential = _sequential(target, grid, _unit_factors(hessian))
+    rounded, gradient = _better(sequential, nearest(target, steps, grid.high), target, hessian)
+    for left in reversed(range(_SWEEPS)):
+        _descend(rounded, gradient, grid, hessian, is_last=left == 0)
     result = np.empty(matrices.shape)
-    np.put_along_axis(result, order[:, :, None], rounded, axis=1)
+    np.put_along_axis(result, moments.order[:, :, None], rounded, axis=1)
     return result
 
 
 def _permuted(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Rows and columns of ``[g, k, k]`` by ``order[g, n]``."""
+    if len(hessian) <= _FEW_GROUPS:
+        return np.stack([each[own].take(own, axis=1) for each, own in zip(hessian, order)])
     return np.asarray(hessian[np.arange(len(hessian))[:, None, None], order[:, :, None], order[:, None, :]])
 
 
-def _unit_factors(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
+def _unit_factors(hessian: np.ndarray) -> np.ndarray:
     """U of ``H = U D U^T``, unit upper triangular: of the blocks of :data:`_MOST_FACTORED` rows on the
     diagonal, between which it is zero."""
     unit = np.zeros(hessian.shape)
     for begin in range(0, hessian.shape[1], _MOST_FACTORED):
         rows = slice(begin, begin + _MOST_FACTORED)
-        block = _permuted(hessian, order[:, rows])
-        factor = np.linalg.cholesky(block[:, ::-1, ::-1])[:, ::-1, ::-1]
-        unit[:, rows, rows] = factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :]
+        factor = np.linalg.cholesky(hessian[:, rows, rows][:, ::-1, ::-1])[:, ::-1, ::-1]
+        np.divide(factor, np.einsum("gkk->gk", factor)[:, np.newaxis, :], out=unit[:, rows, rows])
     return unit
 
 
-def _better(first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """Of each column what changes the outputs least."""
-    apart = [np.einsum("gkn,gkn->gn", r - target, hessian @ (r - target)) for r in (first, second)]
-    return np.where((apart[0] <= apart[1])[:, np.newaxis, :], first, second)
+def _better(
+    first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each column what changes the outputs least, and the gradient of that change."""
+    apart = [first - target, second - target]
+    gradients = [hessian @ each for each in apart]
+    errors = [np.einsum("gkn,gkn->gn", *both) for both in zip(apart, gradients)]
+    is_first = (errors[0] <= errors[1])[:, np.newaxis, :]
+    return np.where(is_first, first, second), np.where(is_first, *gradients)
 
 
 def _sequential(target: np.ndarray, grid: _Grid, unit: np.ndarray) -> np.ndarray:
@@ -157,21 +195,24 @@ def _sequential(target: np.ndarray, grid: _Grid, unit: np.ndarray) -> np.ndarray
     return rounded
 
 
-def _descend(rounded: np.ndarray, target: np.ndarray, grid: _Grid, hessian: np.ndarray) -> None:
-    """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows. Nobody looks again at
-    the gradient of rows that are done."""
-    gradient = hessian @ (rounded - target)
+def _descend(
+    rounded: np.ndarray, gradient: np.ndarray, grid: _Grid, hessian: np.ndarray, *, is_last: bool
+) -> None:
+    """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows. In the last sweep
+    nobody looks again at the ``gradient``, ``H (q - w)``, of rows that are done."""
     diagonal = np.einsum("gkk->gk", hessian)
-    size = target.shape[1]
+    size = rounded.shape[1]
     for begin in range(0, size, _BLOCK):
         end = min(begin + _BLOCK, size)
-        before = rounded[:, begin:end].copy()
+        before, inner = rounded[:, begin:end].copy(), gradient[:, begin:end].copy()
         for row in range(begin, end):
-            best = grid.nearest(rounded[:, row] - gradient[:, row] / diagonal[:, row, None])
+            place = row - begin
+            best = grid.nearest(rounded[:, row] - inner[:, place] / diagonal[:, row, None])
             change = best - rounded[:, row]
             rounded[:, row] = best
-            gradient[:, row + 1 : end] += hessian[:, row + 1 : end, row, None] * change[:, None, :]
-        gradient[:, end:] += hessian[:, end:, begin:end] @ (rounded[:, begin:end] - before)
+            inner[:, place + 1 :] += hessian[:, row + 1 : end, row, None] * change[:, None, :]
+        behind = end if is_last else 0
+        gradient[:, behind:] += hessian[:, behind:, begin:end] @ (rounded[:, begin:end] - before)
 
 
 def output_error(apart: np.ndarray, moments: np.ndarray) -> float:

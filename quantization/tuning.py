@@ -37,7 +37,16 @@ from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
 from .recurrent_weights import byte_weights
 from .roles import weight_positions
-from .rounding import NIBBLE_LEVELS, Levels, best_peaks, compensated, nearest, output_error, peak_steps
+from .rounding import (
+    NIBBLE_LEVELS,
+    Levels,
+    OrderedMoments,
+    best_peaks,
+    compensated,
+    nearest,
+    output_error,
+    peak_steps,
+)
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +76,8 @@ _UNNOTICED = 1 / 16
 @dataclass(frozen=True)
 class TunedLayer:
     """A layer's weights as integers, by operand position, and its bias as floats (``None``: no bias that can be an
-    integer). ``noise`` is the mean square, for each scale of the weights, that their rounding adds to the outputs."""
+    integer). ``noise`` of weights of 4 bits is the mean square, for each scale of them, that their rounding adds to the
+    outputs."""
 
     weights: Mapping[int, StoredConstant]
     bias: np.ndarray | None = None
@@ -252,9 +262,10 @@ class Tuner:
             if key(node) in self.nibbles and centred:
                 matrices = self._for_float_inputs(node, matrices, folds, joined)
             rounded = _rounded(matrices, peak_steps(peaks)[numbers], halves, joined.second, adapt, levels)
-            apart = rounded - matrices
-            noise = np.einsum("gkn,gkn->gn", apart, joined.second @ apart)
-            self._noise[node.operands[position].name] = np.bincount(numbers.reshape(-1), noise.reshape(-1))
+            if key(node) in self.nibbles:
+                apart = rounded - matrices
+                noise = np.einsum("gkn,gkn->gn", apart, joined.second @ apart)
+                self._noise[node.operands[position].name] = np.bincount(numbers.reshape(-1), noise.reshape(-1))
         else:
             peaks = self._peaks(node, matrices, numbers, np.ones(matrices.shape[:2]), x, levels)
             rounded = nearest(matrices, peak_steps(peaks)[numbers], levels)
@@ -418,17 +429,21 @@ def _rounded(
     errors: list[Callable[[], float]]
     if matrices.shape[1] <= _TOGETHER:
         each = [np.concatenate([array] * count) for array in (seen, seen_steps, folds[0], seen_levels)]
-        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], each[2], each[3])
+        moments = OrderedMoments.of(each[2])
+        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], moments, each[3])
         parts = [None] * count if found is None else np.split(found, count)
         errors = [partial(_error, held_out, part) for part in parts]
     else:
+        half = OrderedMoments.of(folds[0])
         errors = [
-            lambda damping=damping: _error(held_out, _compensated(damping, seen, seen_steps, folds[0], seen_levels))  # type: ignore[misc]
+            lambda damping=damping: _error(held_out, _compensated(damping, seen, seen_steps, half, seen_levels))  # type: ignore[misc]
             for damping in DAMPINGS
         ]
     errors.append(lambda: held_out(nearest(seen, seen_steps, seen_levels)))
     place = _downhill(errors)
-    found = _compensated(DAMPINGS[place], matrices, steps, whole, levels) if place < count else None
+    if place == count:
+        return nearest(matrices, steps, levels)
+    found = _compensated(DAMPINGS[place], matrices, steps, OrderedMoments.of(whole), levels)
     return nearest(matrices, steps, levels) if found is None else found
 
 
@@ -437,7 +452,7 @@ def _error(held_out: Callable[[np.ndarray], float], rounded: np.ndarray | None) 
 
 
 def _compensated(
-    damping: float | np.ndarray, matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, levels: Levels
+    damping: float | np.ndarray, matrices: np.ndarray, steps: np.ndarray, moments: OrderedMoments, levels: Levels
 ) -> np.ndarray | None:
     """``None`` where the moments are too near to singular."""
     try:

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 def histogram(*arrays: object) -> Histogram:
     result = Histogram()
     for array in arrays:
-        result.add(np.asarray([array], np.float32))
+        rows = np.asarray([array], np.float32)
+        if rows.size:
+            result.reach(float(rows.min()), float(rows.max()))
+        result.add(rows)
     return result
 
 
@@ -67,3 +70,14 @@ def test_infinity_is_noted_and_not_counted() -> None:
     stats.add(np.array([[np.nan]], np.float32))
     assert not stats.finite
     assert (stats.whole.total, stats.folds[1].total, stats.high) == (2, 2, 3.0)
+
+
+def test_less_is_counted_of_each_of_very_many_samples() -> None:
+    """What is counted lies evenly apart; extremes are those of all values."""
+    stats, x = TensorStats.of_many(1 << 9), np.linspace(-1, 1, 1 << 15, dtype=np.float32)
+    x[5] = 7.0
+    stats.add(x[np.newaxis])
+    counted = stats.whole.total
+    assert 1 << 12 < counted <= 1 << 13
+    assert stats.high == 7.0
+    assert stats.whole.counts[stats.whole.centers > 0].sum() == pytest.approx(counted / 2, rel=0.01)

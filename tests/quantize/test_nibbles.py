@@ -18,7 +18,15 @@ from ccml.quantization.nibbles import SHARES, by_noise, narrow_layers
 from ccml.quantization.partition import key
 from ccml.quantization.quantize import QuantizedModel, prepare, sqnr
 from ccml.quantization.quantizer import Quantizer
-from ccml.quantization.rounding import NIBBLE_LEVELS, best_peaks, compensated, nearest, output_error, peak_steps
+from ccml.quantization.rounding import (
+    NIBBLE_LEVELS,
+    OrderedMoments,
+    best_peaks,
+    compensated,
+    nearest,
+    output_error,
+    peak_steps,
+)
 from ccml.schedule.nibble_weights import are_nibbles
 from onnx.reference import ReferenceEvaluator
 
@@ -149,7 +157,7 @@ def test_levels_of_columns() -> None:
     np.testing.assert_allclose(stored, np.clip(np.round(matrices / steps[:, None]), low, levels[:, None]), atol=1e-9)
     x = rng.standard_normal((1, 200, 30)) @ rng.standard_normal((30, 30))
     moments = x.transpose(0, 2, 1) @ x / 200
-    better = compensated(matrices, steps, moments, 0.01, levels)
+    better = compensated(matrices, steps, OrderedMoments.of(moments), 0.01, levels)
     integers = np.round(better / steps[:, None])
     assert np.all((integers >= low) & (integers <= levels[:, None]))
     plain = output_error(nearest(matrices, steps, levels) - matrices, moments)

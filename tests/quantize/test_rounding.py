@@ -5,6 +5,7 @@ import pytest
 from ccml.quantization import rounding
 from ccml.quantization.encoding import weight_encoding
 from ccml.quantization.rounding import (
+    OrderedMoments,
     best_peaks,
     compensated,
     largest_peaks,
@@ -63,7 +64,7 @@ def test_compensated_rounding_lessens_the_output_error(size: int) -> None:
     matrices, moments = rng.standard_normal((1, size, 5)), correlated(rng, size)
     steps = peak_steps(largest_peaks(matrices, np.arange(5)[np.newaxis]))[np.newaxis]
     plain = output_error(nearest(matrices, steps) - matrices, moments)
-    better = compensated(matrices, steps, moments, damping=0.01)
+    better = compensated(matrices, steps, OrderedMoments.of(moments), damping=0.01)
     assert output_error(better - matrices, moments) < 0.5 * plain
     multiples = better / steps
     assert np.allclose(multiples, np.rint(multiples))
@@ -76,9 +77,9 @@ def test_moments_that_are_factored_in_blocks_serve_nearly_as_well(monkeypatch: p
     matrices, moments = rng.standard_normal((1, 150, 5)), correlated(rng, 150)
     steps = peak_steps(largest_peaks(matrices, np.arange(5)[np.newaxis]))[np.newaxis]
     plain = output_error(nearest(matrices, steps) - matrices, moments)
-    whole = output_error(compensated(matrices, steps, moments, damping=0.01) - matrices, moments)
+    whole = output_error(compensated(matrices, steps, OrderedMoments.of(moments), damping=0.01) - matrices, moments)
     monkeypatch.setattr(rounding, "_MOST_FACTORED", 64)
-    blocks = output_error(compensated(matrices, steps, moments, damping=0.01) - matrices, moments)
+    blocks = output_error(compensated(matrices, steps, OrderedMoments.of(moments), damping=0.01) - matrices, moments)
     assert blocks != whole
     assert blocks < 0.5 * plain
 
@@ -91,7 +92,7 @@ def test_no_column_is_ever_worse_than_nearest(seed: int, size: int, step: float,
     matrices, moments = rng.standard_normal((2, size, 4)), np.concatenate([correlated(rng, size) for _ in range(2)])
     steps = np.full((2, 4), step)
     damped = moments + damping * np.einsum("gkk->g", moments)[:, None, None] / size * np.eye(size)
-    better = compensated(matrices, steps, moments, damping) - matrices
+    better = compensated(matrices, steps, OrderedMoments.of(moments), damping) - matrices
     plain = nearest(matrices, steps) - matrices
     for group in range(2):
         for column in range(4):
@@ -104,7 +105,7 @@ def test_independent_inputs_leave_nothing_to_compensate() -> None:
     rng = np.random.default_rng(1)
     matrices = rng.standard_normal((3, 8, 2))
     steps = peak_steps(largest_peaks(matrices, np.arange(6).reshape(3, 2)))[np.arange(6).reshape(3, 2)]
-    moments = np.stack([np.diag(rng.uniform(0.1, 2, 8)) for _ in range(3)])
+    moments = OrderedMoments.of(np.stack([np.diag(rng.uniform(0.1, 2, 8)) for _ in range(3)]))
     assert np.array_equal(compensated(matrices, steps, moments, damping=0.01), nearest(matrices, steps))
 
 
@@ -113,4 +114,4 @@ def test_two_equal_inputs_share_the_error() -> None:
     matrices = np.array([[[0.4], [0.4]]])
     moments = np.ones((1, 2, 2))
     assert nearest(matrices, np.ones((1, 1))).sum() == 0.0
-    assert compensated(matrices, np.ones((1, 1)), moments, damping=0.01).sum() == 1.0
+    assert compensated(matrices, np.ones((1, 1)), OrderedMoments.of(moments), damping=0.01).sum() == 1.0
