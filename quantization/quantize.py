@@ -161,20 +161,20 @@ def _asked(options: QuantizeOptions) -> str:
 def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
     """Of bytes alone, and of 16 bits for some tensors, what is nearer the float model on calibration samples. Parts of
     noise are measured one at a time, and in models of few outputs the whole may be another. Both have the weights that
-    were tuned for the latter. Large models, whose noise is the sum of very many parts, are not compared."""
+    were tuned for the former, which mostly is the one. Large models, whose noise is the sum of very many parts, are not
+    compared."""
     wider = quantizer.wider
-    if wider is None:
-        return quantizer, quantizer.quantize()
-    wide = wider.quantize_roughly()
-    if work_of(quantizer.graph) > _COMPARED_WORK:
-        return wider, wider.with_exact_scales(wide)
-    parts, judged = quantizer.partition(), _some(quantizer.samples, COMPARED_SAMPLES)
-    plain = quantizer.write(parts, quantizer.encodings(parts), wide.tuned)
+    if wider is None or work_of(quantizer.graph) > _COMPARED_WORK:
+        best = wider or quantizer
+        return best, best.quantize()
+    plain = quantizer.quantize_roughly()
+    parts, judged = wider.partition(), _some(quantizer.samples, COMPARED_SAMPLES)
+    wide = wider.write(parts, wider.encodings(parts), plain.tuned)
     wanted = evaluate_samples(quantizer.graph, judged)
-    nearness = [_least_sqnr(evaluate_samples(each, judged), wanted) for each in (plain, wide.graph)]
+    nearness = [_least_sqnr(evaluate_samples(each, judged), wanted) for each in (plain.graph, wide)]
     if nearness[1] > nearness[0] + _WORTHWHILE:
-        return wider, wider.with_exact_scales(wide)
-    return quantizer, quantizer.quantize()
+        return wider, wider.quantize()
+    return quantizer, quantizer.with_exact_scales(plain)
 
 
 def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantizer, Quantized]:

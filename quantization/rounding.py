@@ -22,7 +22,7 @@ _BLOCK = 64
 _MOST_FACTORED = 1 << 11
 """Rows of moments that are factored at once: the time grows by their cube, and the sweeps behind see all of them."""
 
-_SWEEPS = 2
+SWEEPS = 2
 
 _CACHED = 1 << 16
 """Weights whose scales are looked for at once: what is made of them stays in the processor's cache."""
@@ -123,17 +123,17 @@ class OrderedMoments:
 
 def compensated(
     matrices: np.ndarray, steps: np.ndarray, moments: OrderedMoments, damping: float | np.ndarray,
-    levels: Levels = WEIGHT_LEVELS,
+    levels: Levels = WEIGHT_LEVELS, sweeps: int = SWEEPS,
 ) -> np.ndarray:  # fmt: skip
     """Weights rounded so that the *outputs* are near those of the float weights.
 
-    ``moments`` are those of the inputs: rounding changes the outputs by ``e x`` with the mean
-    square ``e^T moments e``. First as Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative
-    Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
-    left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
-    turn is set to its best values, all others given, beginning with the better of that and the nearest weights, so that
-    no column is worse than with these. ``damping``, one number or one for each group, times the mean of the diagonal is
-    added to it. One weight hangs on all before it: float32 would round some another way on another processor.
+    ``moments`` are those of the inputs: rounding changes the outputs by ``e x`` with the mean square ``e^T moments e``.
+    First as Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers", 2022:
+    one row after the other is rounded, by falling importance, and the rows that are left take up its error as the
+    inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: in some ``sweeps`` each row in turn is set to
+    its best values, all others given, beginning with the better of that and the nearest weights, so that no column is
+    worse than with these. ``damping``, one number or one for each group, times the mean of the diagonal is added to it.
+    One weight hangs on all before it: float32 would round some another way on another processor.
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
@@ -142,7 +142,7 @@ def compensated(
     grid = _Grid.of(steps, np.broadcast_to(np.asarray(levels, np.float64), steps.shape))
     sequential = _sequential(target, grid, _unit_factors(hessian))
     rounded, gradient = _better(sequential, nearest(target, steps, grid.high), target, hessian)
-    for left in reversed(range(_SWEEPS)):
+    for left in reversed(range(sweeps)):
         _descend(rounded, gradient, grid, hessian, is_last=left == 0)
     result = np.empty(matrices.shape)
     np.put_along_axis(result, moments.order[:, :, None], rounded, axis=1)

@@ -39,6 +39,7 @@ from .recurrent_weights import byte_weights
 from .roles import weight_positions
 from .rounding import (
     NIBBLE_LEVELS,
+    SWEEPS,
     Levels,
     OrderedMoments,
     best_peaks,
@@ -64,7 +65,7 @@ _EXACT_ROWS = 1 << 8
 _MOST_INPUTS = 1 << 13
 """Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
 
-_TOGETHER = 1 << 8
+_TOGETHER = 1 << 10
 """Layers with sums as long as this at most are rounded with all dampings at once."""
 
 _MOST_COLUMNS = 64
@@ -415,7 +416,8 @@ def _rounded(
     matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool,
     levels: np.ndarray | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from."""
+    """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from; of long sums
+    after one sweep."""
     levels = np.full(steps.shape, WEIGHT_LEVELS) if levels is None else levels
     if not adapt or len(folds) < 2:
         return nearest(matrices, steps, levels)
@@ -430,20 +432,20 @@ def _rounded(
     if matrices.shape[1] <= _TOGETHER:
         each = [np.concatenate([array] * count) for array in (seen, seen_steps, folds[0], seen_levels)]
         moments = OrderedMoments.of(each[2])
-        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], moments, each[3])
+        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], moments, each[3], SWEEPS)
         parts = [None] * count if found is None else np.split(found, count)
         errors = [partial(_error, held_out, part) for part in parts]
     else:
         half = OrderedMoments.of(folds[0])
         errors = [
-            lambda damping=damping: _error(held_out, _compensated(damping, seen, seen_steps, half, seen_levels))  # type: ignore[misc]
+            lambda damping=damping: _error(held_out, _compensated(damping, seen, seen_steps, half, seen_levels, 1))  # type: ignore[misc]
             for damping in DAMPINGS
         ]
     errors.append(lambda: held_out(nearest(seen, seen_steps, seen_levels)))
     place = _downhill(errors)
     if place == count:
         return nearest(matrices, steps, levels)
-    found = _compensated(DAMPINGS[place], matrices, steps, OrderedMoments.of(whole), levels)
+    found = _compensated(DAMPINGS[place], matrices, steps, OrderedMoments.of(whole), levels, SWEEPS)
     return nearest(matrices, steps, levels) if found is None else found
 
 
@@ -452,11 +454,12 @@ def _error(held_out: Callable[[np.ndarray], float], rounded: np.ndarray | None) 
 
 
 def _compensated(
-    damping: float | np.ndarray, matrices: np.ndarray, steps: np.ndarray, moments: OrderedMoments, levels: Levels
-) -> np.ndarray | None:
+    damping: float | np.ndarray, matrices: np.ndarray, steps: np.ndarray, moments: OrderedMoments, levels: Levels,
+    sweeps: int,
+) -> np.ndarray | None:  # fmt: skip
     """``None`` where the moments are too near to singular."""
     try:
-        return compensated(matrices, steps, moments, damping, levels)
+        return compensated(matrices, steps, moments, damping, levels, sweeps)
     except np.linalg.LinAlgError:
         return None
 
