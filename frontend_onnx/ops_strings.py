@@ -23,6 +23,7 @@ from .string_tables import (
     by_row,
     bytes_of,
     constant_rows,
+    constant_strings,
     constant_texts,
     in_order,
     register,
@@ -194,6 +195,8 @@ def normalize(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid(f"StringNormalizer of strings {list(x.shape)} with case_change_action {action}")
     if action != "NONE" and ctx.string("locale", "en_US").lower().startswith(_OTHER_CASES):
         raise ctx.unsupported(f"letters of the locale {ctx.string('locale')}", hint="leave the locale out")
+    if not x.type.size:
+        return [constant_strings(ctx.builder, np.full([1] * len(x.shape), "", object), ctx.stem)]
     table = table_of(ctx, x)
     rows = table.rows if action == "NONE" else _in_case(ctx, table.rows, action)
     words = [utf8(word, ctx.loc) for word in ctx.strings("stopwords", ())]

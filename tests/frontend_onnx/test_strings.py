@@ -157,6 +157,13 @@ def test_normalizer(action: str, sensitive: int, shape: tuple[int, ...]) -> None
     assert found.reshape(-1).tolist() == [change(word) for word in kept] and found.ndim == len(shape)
 
 
+@pytest.mark.parametrize("stops", [{}, {"stopwords": ["a"]}], ids=["", "stopwords"])
+@pytest.mark.parametrize("shape", [(0,), (1, 0)])
+def test_normalizer_of_no_strings(shape: tuple[int, ...], stops: dict[str, Any]) -> None:
+    """Where no string is left, one empty string is: "all elements in X are dropped" holds where there are none."""
+    agrees(*of_strings("StringNormalizer", np.empty(shape, object), **stops))
+
+
 @pytest.mark.parametrize("attrs", [{}, {"sorted": 0}, {"axis": 0}, {"axis": 1}, {"axis": 1, "sorted": 0}])
 def test_unique(attrs: dict[str, Any]) -> None:
     """In the order of UTF-8; how many there are a run finds out. Of constants when the model is compiled."""

@@ -23,6 +23,9 @@ _NOISE = {"float16": (5e-4, 2e-3), "float32": (1e-6, 1e-5), "float64": (1e-9, 1e
 """Of an element, and of the largest one: half a step of float16, some of the others; sums and functions more."""
 _TRIES = 48
 
+_CANCELS = ("Gelu", "BiasGelu", "FastGelu")
+"""Whose results, x / 2 * (1 + erf(..)), have the rounding of x: where x is far below 0, most of them is that."""
+
 
 def close(found: np.ndarray, wanted: np.ndarray, steps: int = 0) -> np.ndarray:
     """Which elements are equal, or for floats close; integers at most ``steps`` apart."""
@@ -113,20 +116,23 @@ def _recomputed(parts: Parts, seed: int, authority: str) -> dict[str, np.ndarray
             break
         for name, array in zip(filter(None, node.output), results):
             noise = _NOISE.get(array.dtype.name)
-            values[name] = _disturbed(array, noise, rng, seed) if noise and seed else array
+            largest = np.abs(arrays[0]).max(initial=0.0) if node.op_type in _CANCELS else 0.0
+            values[name] = _disturbed(array, noise, rng, seed, float(largest)) if noise and seed else array
     return values
 
 
-def _disturbed(array: np.ndarray, noises: tuple[float, ...], rng: np.random.Generator, seed: int) -> np.ndarray:
-    """``array`` with noise, a common part, upwards or downwards, and one of each element.
+def _disturbed(
+    array: np.ndarray, noises: tuple[float, ...], rng: np.random.Generator, seed: int, least: float = 0.0
+) -> np.ndarray:
+    """``array`` with noise, a common part, upwards or downwards, and one of each element, relative to the element,
+    or to ``least`` where that is larger.
 
     An odd seed: elements may be what is left of larger ones. The noise is then relative to the largest, but may be far
     smaller, and what is as small as the noise is 0 half of the time.
     """
     noise, upwards = float(rng.choice(noises)), 1 if seed % 4 < 2 else -1
-    least = 0.0
     if seed % 2:
-        least = float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+        least = max(least, float(np.abs(array[np.isfinite(array)]).max(initial=0.0)))
         noise *= 10.0 ** rng.uniform(-3, 0)
     amount = noise * (upwards * rng.uniform(0, 1) + rng.uniform(-1, 1, array.shape))
     with np.errstate(all="ignore"):

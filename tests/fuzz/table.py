@@ -65,7 +65,9 @@ def opsets(operator: str) -> tuple[int, ...]:
 
 def has_extents(operator: str) -> bool:
     """Whether a run tells the shapes of its results, so that operators behind it may be refused."""
-    return operator in ("Compress", "NonMaxSuppression", "NonZero", "StringNormalizer", "StringSplit", "Unique")
+    return operator.split(".")[-1] in (
+        "Compress", "NonMaxSuppression", "NonZero", "StringNormalizer", "StringSplit", "Tokenizer", "Unique",
+    )  # fmt: skip
 
 
 def common_opset(*names: str) -> int:
