@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Names = Iterable[str] | None
 
+_POOLS = ("pool", "max_pool_index")
+
 
 def concat(site: Site) -> Sequence[Extents]:
     """Along ``axis`` the last operand alone may have an extent, so that nothing arbitrary is between two."""
@@ -70,7 +72,7 @@ def windows(site: Site) -> Sequence[Extents]:
     extent becomes what the border is."""
     x, pads = site.operand(0), ints(site.attrs, "pad")
     site.fixed(*range(1, len(site.operands)))
-    pooled = site.op == "pool"
+    pooled = site.op in _POOLS
     if not pooled:
         site.constant_over(0, (1,), "works along")
     kernel = ints(site.attrs, "kernel") if pooled else site.operand(1).shape[2:]
@@ -119,7 +121,7 @@ def _border(site: Site, axis: int) -> float:
     from .extents import least
 
     dtype = site.operand(0).dtype
-    if site.op == "pool" and text(site.attrs, "kind") == "max":
+    if site.op == "max_pool_index" or (site.op == "pool" and text(site.attrs, "kind") == "max"):
         return least(dtype)
     if site.op == "conv":
         return zero_point(site.attrs)
@@ -133,7 +135,7 @@ def _border(site: Site, axis: int) -> float:
 
 def replaced_by_others(site: Site, names: Names) -> Value | None:
     """The result, made by other nodes, of means and normalizations over dimensions with extents, of averages over the
-    end of one, of borders that continue one, of reshapes that move elements, and of tensors put together of which
+    end of one, of numbers of elements within them, of borders that continue one, of reshapes that move elements, and of tensors put together of which
     others than the last have one; ``None`` for everything else."""
     if site.op == "reduce" and text(site.attrs, "kind") == "mean":
         return _mean(site, names)
@@ -141,6 +143,8 @@ def replaced_by_others(site: Site, names: Names) -> Value | None:
         return _normalized(site, names)
     if site.op == "pool" and text(site.attrs, "kind") == "avg":
         return _average(site, names)
+    if site.op == "max_pool_index":
+        return _numbers_of_greatest(site, names)
     if site.op == "pad" and text(site.attrs, "mode") != "constant":
         return _continued(site, names)
     if site.op == "reshape":
@@ -299,6 +303,29 @@ def _average(site: Site, names: Names) -> Value | None:
     builder.extents[total.name] = found
     builder.extents[share.name] = {axis: count for axis, count in found.items() if axis > 1}
     return builder.emit("div", [total, share], loc=site.loc, names=names)[0]
+
+
+def _numbers_of_greatest(site: Site, names: Names) -> Value:
+    """The numbers of the greatest elements among those within extents, of their numbers among all: these are taken
+    apart into indices. What lies beyond an extent is the least there is, and the first of equal ones lies within."""
+    builder, shape = site.builder, site.operand(0).shape
+    extents, whole = dict(site.extents(0)), replace(site, attrs=dict(site.attrs))
+    (found,) = windows(whole)
+    inner = [f"{site.loc}.extent"] if any(axis > 0 for axis in extents) else names
+    (result,) = builder.emit_whole(site.op, whole.operands, site.attrs, loc=site.loc, names=inner)
+    if any(axis > 0 for axis in extents):
+        planes = range(2, len(shape)) if flag(site.attrs, "column_major") else reversed(range(2, len(shape)))
+        rest, number, pitch = result, site.constant(0, DType.I64), site.constant(1, DType.I64)
+        for axis in (*planes, 1, 0):
+            bound = site.constant(shape[axis], DType.I64)
+            index = site.emit("mod", rest, bound, fmod=False)
+            rest = site.emit("div", rest, bound)
+            summands, name = [number, site.emit("mul", index, pitch)], names if axis == 0 else inner
+            (number,) = builder.emit_whole("add", summands, loc=site.loc, names=name)
+            pitch = site.emit("mul", pitch, extents.get(axis, bound))
+        result = number
+    builder.extents[result.name] = found
+    return result
 
 
 def _ones(site: Site) -> Value:

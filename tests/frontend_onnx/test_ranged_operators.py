@@ -279,6 +279,14 @@ CASES: Mapping[str, Case] = {
               scan_output_directions=[1])],
         [(("s", 1, 3), normal)], {"h": np.zeros((1, 3), np.float32)}, ("last", "y"),
     ),
+    "numbers of the greatest": Case(
+        [make("MaxPool", ["a"], ["v", "x"], kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1]),
+         make("MaxPool", ["a"], ["w", "z"], kernel_shape=[2, 2], storage_order=1),
+         make("Cast", ["a"], ["i"], to=onnx.TensorProto.INT8),
+         make("MaxPool", ["i"], ["m", "y"], kernel_shape=[1, 2], ceil_mode=1, strides=[1, 2], dilations=[1, 1])],
+        [(("n", 2, "s", "t"), sparse)], {}, ("x", "z", "m", "y"),
+        {"n": Range(1, 2), "s": Range(2, 4), "t": Range(2, 5)},
+    ),
     "channels pooled": Case([make("MaxPool", ["a"], ["y"], kernel_shape=[2])], [((2, "n", 6), normal)]),
     "grid": Case(
         [make("GridSample", ["a", "b"], ["y"])], [(("n", 2, 3, 4), normal), (("n", 2, 5, 2), normal)],
