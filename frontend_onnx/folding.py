@@ -139,7 +139,7 @@ class FoldingBuilder(GraphBuilder):
         operands = tuple(inputs)
         if not self.extents and not self.ranged and self.numbers.is_empty and op not in COUNTED:
             return self.emit_whole(op, operands, attrs, loc=loc, names=names)
-        if any(value is not None and value.name not in self.constants for value in operands):
+        if op in _KEPT or any(value is not None and value.name not in self.constants for value in operands):
             operands = tuple(None if value is None else self.numbers.in_run(value, loc) for value in operands)
         else:
             values = self.emit_whole(op, operands, attrs, loc=loc, names=names)

@@ -135,8 +135,8 @@ def _border(site: Site, axis: int) -> float:
 
 def replaced_by_others(site: Site, names: Names) -> Value | None:
     """The result, made by other nodes, of means and normalizations over dimensions with extents, of averages over the
-    end of one, of numbers of elements within them, of borders that continue one, of reshapes that move elements, and of tensors put together of which
-    others than the last have one; ``None`` for everything else."""
+    end of one, of numbers of elements within them, of borders that continue one, of reshapes that move elements, and of
+    tensors put together of which others than the last have one; ``None`` for everything else."""
     if site.op == "reduce" and text(site.attrs, "kind") == "mean":
         return _mean(site, names)
     if site.op in ("normalize", "rms_normalize") and any(axis in site.extents(0) for axis in ints(site.attrs, "axes")):

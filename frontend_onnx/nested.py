@@ -17,6 +17,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
+from .counting_loops import by_passes
 from .declared import file_extents
 from .probe import MARK
 from .problems import LimitError
@@ -92,10 +93,14 @@ def loop(walker: Walker, site: Site) -> Results:
 
     Expanded where that makes few nodes and conditions turn out constant, else a loop at run time.
     """
-    graph = site.attributes["body"].g
-    carried = [site.bound(position) for position in range(2, len(site.inputs))]
     if "" in site.node.input[2:]:
         raise CcmlError(ErrorCode.INVALID_MODEL, "an operand of Loop is missing", loc=site.loc)
+    counting = by_passes(walker, site)
+    if counting is not None:
+        inner, completed = counting
+        return completed(loop(walker, inner))
+    graph = site.attributes["body"].g
+    carried = [site.bound(position) for position in range(2, len(site.inputs))]
     limit = site.inputs[0] if site.inputs else None
     count = None if limit is None else integer(walker, limit)
     start = site.inputs[1] if len(site.inputs) > 1 else None

@@ -28,7 +28,9 @@ def is_part(builder: FoldingBuilder, start: Linear, length: int, extent: Polynom
     numbers = [builder.passes.get(name) for name, _ in start.terms]
     if len(numbers) != 1 or numbers[0] is None or set(start.terms.values()) != {1}:
         return False
-    return start.constant >= 0 and start.constant + length <= 1 and numbers[0][1] == extent
+    most = numbers[0][1]  # passes, of which the last has the number most - 1
+    beyond = None if most is None else (extent - most).number
+    return beyond is not None and start.constant >= 0 and start.constant + length <= 1 + beyond
 
 
 def span(builder: FoldingBuilder, number: Linear, depth: int = MAX_DEPTH) -> Span | None:

@@ -182,6 +182,23 @@ def names_of_buffers() -> Case:
     return proto, [{"x": X[:, :3]}]
 
 
+def counting() -> Case:
+    """A loop without a trip count that goes on while the next of its own numbers is below a limit, as `while` is
+    exported: its first pass is by another condition, and the last number is a result."""
+    nodes = [
+        N("CastLike", ["one", "k"], ["step"]), N("Add", ["step", "k"], ["k2"]), N("Less", ["k2", "most"], ["less"]),
+        N("Cast", ["less"], ["go"], to=BOOL), N("Cast", ["k"], ["f"], to=1), N("Mul", ["a", "half"], ["h"]),
+        N("Add", ["h", "f"], ["a2"]),
+    ]  # fmt: skip
+    step = body(nodes, ["go", "a2", "k2"], looping(("a", [3, 4], 1), ("k", [1], I32)), one=np.int64(1))
+    loop = N("Loop", ["", "first", "x", "from"], ["y", "n"], body=step, name="counting")
+    inputs = [value("x", [3, 4]), value("first", [], BOOL), value("from", [1], I32), value("most", [1], I32)]
+    proto = model([loop], inputs, ["y", "n"], {"half": np.float32(0.5)})
+    ways = ((True, 2, 7), (False, 2, 7), (True, 7, 2), (True, -3, 2000))
+    return proto, [{"x": X, "first": np.array(first), "from": np.array([start], np.int32),
+                    "most": np.array([most], np.int32)} for first, start, most in ways]  # fmt: skip
+
+
 def empty() -> Case:
     """Tensors without elements among captured values, states and results."""
     nodes = [
@@ -200,5 +217,5 @@ def empty() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "sigmoid": sigmoid, "rate": rate, "search": search, "swap": swap, "nested": nested, "plain results": plain_results,
     "long scan": long_scan, "loops in loops": loops_in_loops, "empty": empty,
-    "names of buffers": names_of_buffers,
+    "names of buffers": names_of_buffers, "counting": counting,
 }  # fmt: skip
