@@ -19,6 +19,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.strings import rows_of
+from .polynomials import Polynomial
 from .probe import MARK
 from .problems import LimitError
 
@@ -123,6 +124,9 @@ def by_row(builder: FoldingBuilder, value: Value, function: Callable[[Value], Va
     It is applied to the table, or where that is computed and has more rows than there are strings, to the strings.
     """
     table = builder.strings[value.name]
+    numbers = builder.numbers.table_in_run(value, loc)  # of strings put together, whose numbers a run tells
+    if numbers.name != value.name:
+        value = register(builder, numbers, table.rows, False)
     if table.rows.name not in builder.constants and not table.whole and value.type.size < table.rows.shape[0]:
         return _by_string(builder, value, function, loc)
     result = function(table.rows)
@@ -152,7 +156,7 @@ def _by_string(builder: FoldingBuilder, value: Value, function: Callable[[Value]
         chosen = _chosen(builder, rows, flat, loc, name)
     result = function(chosen)
     shape = (*value.shape, *result.shape[1:])
-    if not inner:
+    if not inner and len(extents) != 1:
         return _reshaped(builder, result, shape, loc)
     (whole,) = builder.emit_whole("reshape", [result], {"shape": shape}, loc=loc, names=[f"{loc}.chosen"])
     builder.extents[whole.name] = extents
@@ -212,7 +216,7 @@ def _renumbered(builder: FoldingBuilder, value: Value, step: int, start: int, lo
 
 
 def _alternating(builder: FoldingBuilder, tables: Sequence[Value], bound: int, loc: str) -> Value:
-    """The first row of each table, the second of each, and so on, as many as the largest has within its bounds."""
+    """The first row of each table, the second of each, and so on, as many as the largest has."""
 
     def whole(op: str, values: Sequence[Value], **attrs: AttrValue) -> Value:
         return builder.emit_whole(op, values, attrs, loc=loc, names=[f"{loc}{MARK}"])[0]
@@ -224,7 +228,15 @@ def _alternating(builder: FoldingBuilder, tables: Sequence[Value], bound: int, l
         if any(missing):
             rows = whole("pad", [rows], before=(0, 0), after=missing, mode="constant", value=0)
         each.append(whole("reshape", [rows], shape=(most, 1, bound)))
-    return whole("reshape", [whole("concat", each, axis=1)], shape=(most * count, bound))
+    together = whole("reshape", [whole("concat", each, axis=1)], shape=(most * count, bound))
+    found = [builder.extents_of(rows, loc).get(0) for rows in tables]
+    if None not in found:
+        longest = Polynomial.constant(0)
+        for extent in found:
+            assert extent is not None
+            longest = builder.counts.greatest_of(longest, builder.polynomial(extent), loc)
+        builder.extents[together.name] = {0: builder.scaled(builder.counts.value(longest, loc), count, loc)}
+    return together
 
 
 def widened(builder: FoldingBuilder, rows: Value, bound: int, loc: str) -> Value:

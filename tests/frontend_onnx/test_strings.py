@@ -237,6 +237,24 @@ def test_strings_of_several_inputs_of_a_ranged_extent() -> None:
             assert found["same"].tolist() == (joined == "a").tolist()
 
 
+def test_strings_put_together_along_ranged_extents() -> None:
+    """Those of two inputs and a constant, one behind the other: their numbers depend on both extents."""
+    nodes = [helper.make_node("Concat", ["x", "k", "w", "x"], ["y"], axis=0),
+             helper.make_node("LabelEncoder", ["y"], ["n"], domain="ai.onnx.ml", keys_strings=["a", "Zoë", "aw"],
+                              values_int64s=[1, 2, 3], default_int64=-1)]  # fmt: skip
+    inputs = [value("x", ["n", 3], STRING), value("w", ["m", 3], STRING)]
+    constants = {"k": np.array([["", "a", "?"]], object)}
+    proto = model(nodes, inputs, ["y", "n"], constants, domains={"ai.onnx.ml": 4})
+    for run in programs(proto, dims={"n": Range(1, 4), "m": Range(1, 3)}):
+        for n, m in ((1, 3), (4, 1), (2, 3), (4, 3)):
+            x, w = np.concatenate([X, X])[:n], np.concatenate([X, X])[:m] + "w"
+            wanted = np.concatenate([x, [["", "a", "?"]], w, x])
+            found = run.run({"x": x, "w": w})
+            assert found["y"].tolist() == wanted.tolist()
+            numbers = [[{"a": 1, "Zoë": 2, "aw": 3}.get(text, -1) for text in row] for row in wanted]
+            assert found["n"].tolist() == numbers
+
+
 @pytest.mark.parametrize("shape", [["n"], ["n", 2], ["n", "m"]])
 def test_parts_of_as_many_strings_as_a_run_has(shape: list[int | str]) -> None:
     split = helper.make_node("StringSplit", ["x"], ["p", "c"], delimiter=" ")
