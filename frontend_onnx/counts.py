@@ -352,11 +352,14 @@ class Counts:
 
     def remainder(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial | None:
         """``a % b``, which has the sign of ``b``; ``None`` where ``b`` may be 0 or negative."""
-        (low, high), (least, most) = self.span(a), self.span(b)
+        least, most = self.span(b)
         if least < 1:
             return None
         if a.divided(b) is not None:
             return Polynomial()
+        if b.number is not None:  # of 4 - n % 4, which is 4 - n + n // 4 * 4, the remainder by 4 is that of -n
+            a = Polynomial.of({monomial: number for monomial, number in a.terms if number % b.number})
+        low, high = self.span(a)
         if low >= 0 and high < least:
             return a
         if high < 0 and -low <= least:

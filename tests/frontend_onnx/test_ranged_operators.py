@@ -526,6 +526,16 @@ CASES: Mapping[str, Case] = {
          "rows": np.array([0, -1, 4])},
         ranges={"n": Range(1, 3), "s": Range(2, 12)},
     ),
+    "chunks of what is padded up to a multiple": Case(
+        [make("Shape", ["a"], ["shape"]), make("Gather", ["shape", "one"], ["s"]), make("Mod", ["s", "four"], ["over"]),
+         make("Sub", ["four", "over"], ["missing"]), make("Mod", ["missing", "four"], ["rest"]),
+         make("Concat", ["zeros", "rest"], ["border"], axis=0), make("Pad", ["a", "border"], ["x"]),
+         make("Add", ["s", "rest"], ["sum"]), make("Div", ["sum", "four"], ["chunks"]),
+         make("Concat", ["zero", "chunks", "four"], ["rows"], axis=0), make("Reshape", ["x", "rows"], ["y"])],
+        [(("n", "s"), normal)],
+        {"one": np.array([1]), "zero": np.array([0]), "zeros": np.array([0, 0, 0]), "four": np.array([4])},
+        ranges={"n": Range(1, 3), "s": Range(2, 10)},
+    ),
     "reshaped as the table of its places is": Case(
         [make("Shape", ["a"], ["shape"]), make("Squeeze", ["shape"], ["s"]), make("Neg", ["a"], ["less"]),
          make("Range", ["zero", "s", "one"], ["places"]), make("Shape", ["places"], ["same"]),
