@@ -59,7 +59,8 @@ class Doubt:
     read: bool = False
     settled: bool = False
     numbers: set[str] = field(default_factory=set)
-    """Values that follow from its shape as it is taken, by name: what is invalid beside them tells nothing."""
+    """Values that follow from its shape as it is taken, by name, of which it is not known what they would be else: what
+    is invalid beside them tells nothing."""
 
     def check(self) -> None:
         """Raises ``UNSUPPORTED_FEATURE`` where nothing has told which is meant."""
@@ -67,6 +68,15 @@ class Doubt:
             hint = "declare the shape of that output in the model (value_info), or give both branches the same rank"
             reason = f"If: branches make {self.text}, and what follows allows both"
             raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=self.loc, hint=hint)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What a value would be if its ``doubt`` was otherwise: of another shape, or another constant."""
+
+    doubt: Doubt
+    shape: tuple[int, ...]
+    constant: np.ndarray | None = None
 
 
 class FoldingBuilder(GraphBuilder):
@@ -94,8 +104,8 @@ class FoldingBuilder(GraphBuilder):
         self.numbers = ShapeNumbers(self, self.counts)
         self.most: Mapping[str, int] = {}
         """How many elements a Range and how many rows a Loop have at most, by the name of the result in the model."""
-        self.doubts: dict[str, tuple[Doubt, tuple[int, ...]]] = {}
-        """Of values that would have another shape if a result of an If had other dimensions: that shape."""
+        self.doubts: dict[str, Alternative] = {}
+        """Of values that would be others if a result of an If had other dimensions."""
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
         self.over_bounds: set[str] = set()

@@ -207,9 +207,9 @@ class _Walk:
             raise
         results = [(name, target, walker.read(scope, name, name)) for name, target in output_names.items()]
         read = {part.name for _, _, result in results for part in parts(result)}
-        for name, (doubt, _) in self.builder.doubts.items():
-            doubt.read |= name in read
-            doubt.check()
+        for name, alternative in self.builder.doubts.items():
+            alternative.doubt.read |= name in read
+            alternative.doubt.check()
         self.results = [(name, target, self._in_run(value, target)) for name, target, value in results]
 
     def _in_run(self, result: Bound, target: str) -> Bound:

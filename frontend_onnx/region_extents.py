@@ -11,7 +11,7 @@ import numpy as np
 from ..ir.graph import AttrValue, Node, Value
 from .counted_movement import ZERO
 from .declared import Extents
-from .folding import Doubt, FoldingBuilder
+from .folding import Alternative, Doubt, FoldingBuilder
 from .polynomials import Polynomial
 from .probe import MARK
 
@@ -74,11 +74,11 @@ def counted_branches(
 def same_ranks(
     builder: FoldingBuilder, branches: Sequence[Branch], declared: Callable[[int], Extents | None],
     names: Sequence[str], loc: str,
-) -> tuple[list[Branch], dict[int, tuple[Doubt, tuple[int, ...]]]]:  # fmt: skip
+) -> tuple[list[Branch], dict[int, Alternative]]:  # fmt: skip
     """Branches whose results have the same ranks where they have the same elements, and one has dimensions of 1 that
     the other lacks: exporters write such branches by mistake. The model's declaration says which rank is meant. Without
     one it is the lower, and the other is in doubt: something that reads the result has to be invalid with it."""
-    values, doubts = [list(results or []) for _, results in branches], dict[int, tuple[Doubt, tuple[int, ...]]]()
+    values, doubts = [list(results or []) for _, results in branches], dict[int, Alternative]()
     for n, each in enumerate(zip(*values)):
         cores = {tuple(extent for extent in value.shape if extent != 1) for value in each}
         if len({len(value.shape) for value in each}) == 1 or len(cores) > 1:
@@ -92,7 +92,7 @@ def same_ranks(
         if known is not None:
             shape = ranks[len(known)]
         else:
-            doubts[n] = Doubt(text, loc), other
+            doubts[n] = Alternative(Doubt(text, loc), other)
         log.warning("%s: branches make %s; it is taken as %s", loc, text, list(shape))
         for position, value in enumerate(each):
             if value.shape != shape:

@@ -16,7 +16,7 @@ from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
 from .contrib import contrib_function, has_contrib
 from .custom import CustomNodes
-from .folding import Doubt, FoldingBuilder
+from .folding import Alternative, Doubt, FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .narrow_operands import computed_operands, narrow_results
 from .nested import branch, call, loop, scan, sequence_map
@@ -182,16 +182,15 @@ class Walker:
     def _settle_ranks(
         self, node: onnx.NodeProto, operands: Sequence[Bound], outputs: Results, loc: str, scope: Scope
     ) -> None:  # fmt: skip
-        """Tries the node with operands of the shapes that are in doubt. Where that is invalid, they cannot have them;
-        else results are in doubt that have other shapes then."""
+        """Tries the node with operands as they would be if what is in doubt was otherwise. Where that is invalid, it
+        is not; else results are in doubt that are others then."""
         doubts = self.builder.doubts
         read = {v.name for v in operands if isinstance(v, Value)}
-        for doubt, _ in doubts.values():
-            in_doubt = any(name in doubts and doubts[name][0] is doubt for name in read)
-            if doubt.numbers & read or (in_doubt and node.op_type in ("Shape", "Size")):
+        tried = {id(doubts[name].doubt): doubts[name].doubt for name in read if name in doubts}
+        for doubt in {id(each.doubt): each.doubt for each in doubts.values()}.values():
+            if doubt.numbers & read:
                 doubt.numbers.update(v.name for v in outputs if isinstance(v, Value))
-        for doubt in {id(doubts[v.name][0]): doubts[v.name][0] for v in operands
-                      if isinstance(v, Value) and v.name in doubts}.values():  # fmt: skip
+        for doubt in tried.values():
             doubt.read = True
             if doubt.settled:
                 continue
@@ -206,21 +205,32 @@ class Walker:
                 back()
                 scope.names = names
             for value, other in zip(outputs, made or ()):
-                if isinstance(value, Value) and isinstance(other, Value) and value.shape != other.shape:
-                    doubts[value.name] = doubt, other.shape
+                if isinstance(value, Value) and isinstance(other, Value):
+                    self._note_alternative(node, doubt, value, other)
+
+    def _note_alternative(self, node: onnx.NodeProto, doubt: Doubt, value: Value, other: Value) -> None:
+        """Notes that a result would be ``other``, where that is another shape or constant."""
+        own, array = (self.builder.constants.get(each.name) for each in (value, other))
+        same = value.shape == other.shape
+        if not same or (own is not None and array is not None and not np.array_equal(own, array, equal_nan=True)):
+            self.builder.doubts[value.name] = Alternative(doubt, other.shape, array)
+        elif node.op_type == "Shape" and array is None:
+            doubt.numbers.add(value.name)
 
     def _doubtful(self, operand: Bound, doubt: Doubt, loc: str) -> Bound:
         """A value of a run in the shape that an operand would have; what is in it does not matter."""
         if not isinstance(operand, Value) or operand.name not in self.builder.doubts or not operand.type.size:
             return operand
-        own, shape = self.builder.doubts[operand.name]
-        if own is not doubt:
+        alternative = self.builder.doubts[operand.name]
+        if alternative.doubt is not doubt:
             return operand
+        if alternative.constant is not None:
+            return self.builder.constant(alternative.constant, f"{loc}.doubt")
         rank = len(operand.shape)
         one = {"starts": (0,) * rank, "steps": (1,) * rank, "sizes": (1,) * rank}
         (first,) = self.builder.emit_whole("slice", [operand], one, loc=loc)
         (scalar,) = self.builder.emit_whole("reshape", [first], {"shape": ()}, loc=loc)
-        return self.builder.emit_whole("expand", [scalar], {"shape": shape}, loc=loc)[0]
+        return self.builder.emit_whole("expand", [scalar], {"shape": alternative.shape}, loc=loc)[0]
 
     def _tables_in_run(self, operands: Sequence[Bound], loc: str) -> tuple[Value | None, ...]:
         """The tensors among operands. Beside values of a run, tables of constants that depend on extents are such, too;

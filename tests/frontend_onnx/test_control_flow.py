@@ -132,10 +132,16 @@ def test_a_declared_rank_settles_a_dimension_of_1(shape: tuple[int, ...], caplog
         np.testing.assert_array_equal(compiled.run({"x": x, "c": np.array(c)})["z"], (sign * x).reshape(shape))
 
 
-def test_what_reads_it_settles_a_dimension_of_1(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("more", [
+    [N("Abs", ["y"], ["a"]), N("Add", ["a", "w"], ["s"])],
+    [N("Shape", ["y"], ["shape"]), N("ConstantOfShape", ["shape"], ["f"]), N("Add", ["y", "f"], ["s"])],
+], ids=["values", "shape"])  # fmt: skip
+def test_what_reads_it_settles_a_dimension_of_1(
+    more: list[onnx.NodeProto], caplog: pytest.LogCaptureFixture
+) -> None:  # fmt: skip
     """GatherElements takes indices of the rank of its data, so that only one rank is possible."""
     indices, taken = N("Cast", ["w"], ["i"], to=I64), N("GatherElements", ["s", "i"], ["z"])
-    graph = checked_import(_one_apart(N("Abs", ["y"], ["a"]), N("Add", ["a", "w"], ["s"]), indices, taken, output="z"))
+    graph = checked_import(_one_apart(*more, indices, taken, output="z"))
     assert graph.outputs[0].shape == (2, 3) and "it is taken as [2, 3]" in caplog.text
     assert graph.outputs[0].name == "z"
 
