@@ -321,8 +321,8 @@ def expand_counted(ctx: NodeContext, x: Value, shape: tuple[int, ...]) -> Value:
 
 
 def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
-    """A border of a number whose size behind the end, where it may also be negative, is one of shapes that depends on a
-    run; ``None`` for others."""
+    """A border of a number whose sizes, which may also be negative, are some of shapes that depend on a run; ``None``
+    for others."""
     known, axes = ctx.builder.numbers.of(ctx.optional(1)), _constants(ctx, "axes", 3)
     value = ctx.array(ctx.optional(2)) if ctx.optional(2) is not None else np.zeros(1)
     if known is None or axes is None or value is None or value.size != 1 or _is_folded(ctx, x, 1):
@@ -331,7 +331,7 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
         return None
     axes = ctx.axes(axes or tuple(range(len(x.shape))), len(x.shape))
     before, after = known[: len(axes)], known[len(axes) :]
-    if all(each.number is not None for each in known) or any(each.number is None for each in before):
+    if all(each.number is not None for each in known):
         return None
     x = ctx.builder.numbers.table_in_run(x, ctx.loc)
     counts, whole, y = ctx.builder.counts, replace(ctx, over_bounds=True), x
@@ -342,6 +342,12 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
         total = ctx.extent_along(x, axis) + first + last
         if (first.number or 0) < 0:
             return None
+        if first.number is None:
+            y = _padded_in_front(whole, y, axis, first, ctx.extent_along(x, axis), total, fill)
+            found.pop(axis, None)
+            if total.number is None:
+                found[axis] = counts.value(total, ctx.loc)
+            continue
         if axis in found:
             y = whole.emit("where", inside_of(whole, y.shape, axis, found.pop(axis)), y, whole.scalar(fill, y))
         low[axis] = first.number or 0
@@ -350,6 +356,22 @@ def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
             found[axis] = counts.value(total, ctx.loc)
     y = whole.emit("pad", y, before=tuple(low), after=tuple(high), mode="constant", value=fill)
     return ctx.with_extents(_kept_in_run(whole, y, found), found)
+
+
+def _padded_in_front(
+    whole: NodeContext, x: Value, axis: int, before: Polynomial, extent: Polynomial, total: Polynomial,
+    fill: float | int,
+) -> Value:  # fmt: skip
+    """``x`` along ``axis`` from the place ``before`` on, which a run tells: each of as many as ``total`` can be from
+    where it lies in ``x``."""
+    counts, loc = whole.builder.counts, whole.loc
+    places = whole.constant(np.arange(max(counts.span(total)[1], 1), dtype=np.int64))
+    places = whole.emit("sub", places, counts.value(before, loc))
+    inside = whole.emit("and", whole.emit("ge", places, whole.scalar(0, places)),
+                        whole.emit("lt", places, counts.value(extent, loc)))  # fmt: skip
+    inside = whole.reshape(inside, (*places.shape, *[1] * (len(x.shape) - axis - 1)))
+    y = whole.emit("gather", x, whole.emit("clip", places, lo=0, hi=max(x.shape[axis] - 1, 0)), axis=axis)
+    return whole.emit("where", inside, y, whole.scalar(fill, y))
 
 
 def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | None:

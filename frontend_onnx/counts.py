@@ -28,6 +28,9 @@ State = tuple[
 ]  # fmt: skip
 """What is computed of extents: values, operations on two, and elements of lists."""
 
+MAX_COMPARED = 4096
+"""Numbers that an extent may be, for each of which two others are compared that follow from it."""
+
 MAX_DIVISOR = 2**40
 """Quotients of quotients become one up to this."""
 
@@ -56,6 +59,10 @@ class Counts:
         self._operations: dict[tuple[str, Polynomial, Polynomial], Polynomial] = {}
         self._quotients: dict[int, tuple[Polynomial, int]] = {}
         """Of atoms that are quotients, rounded down: what is divided, and by what."""
+        self._choices: dict[int, tuple[str, Polynomial, Polynomial]] = {}
+        """Of atoms that are the lesser or the greater of two numbers: "min" or "max", and these."""
+        self._compared: dict[Polynomial, bool] = {}
+        """Of differences, whether they are at most 0 in every run."""
         self._remainders: dict[int, Polynomial] = {}
         """Of atoms that are remainders: the divisor, which they are below."""
         self._ranges: dict[int, int] = {}
@@ -126,21 +133,28 @@ class Counts:
 
     def span(self, polynomial: Polynomial) -> tuple[int, int]:
         """The least and the greatest number that a polynomial may be, or numbers below and above."""
+        return self._limits(polynomial, lambda atom: self._atoms[atom].most)
+
+    def _limits(self, polynomial: Polynomial, most: Callable[[int], int]) -> tuple[int, int]:
+        """By the limits of each term, or where terms have different signs of ``x * q + r``, which are nearer."""
         low = high = 0
         for monomial, number in polynomial.terms:
-            least = number * prod(self._atoms[atom].least for atom in monomial)
-            most = number * prod(self._atoms[atom].most for atom in monomial)
-            low, high = low + min(least, most), high + max(least, most)
-        return low, high
+            ends = number * prod(self._atoms[atom].least for atom in monomial), number * prod(map(most, monomial))
+            low, high = low + min(ends), high + max(ends)
+        if polynomial.degree < 2 or len({number > 0 for monomial, number in polynomial.terms if monomial}) < 2:
+            return low, high
+        x = max(polynomial.atoms, key=lambda atom: sum(atom in monomial for monomial, _ in polynomial.terms))
+        inner = Polynomial.of({monomial: number for monomial, number in polynomial.terms if x in monomial})
+        factor = inner.divided(Polynomial.of({(x,): 1}))
+        assert factor is not None
+        rest = self._limits(polynomial - inner, most)
+        corners = [one * two for one in (self._atoms[x].least, most(x)) for two in self._limits(factor, most)]
+        return max(low, min(corners) + rest[0]), min(high, max(corners) + rest[1])
 
     def greatest(self, polynomial: Polynomial) -> int:
         """The greatest number that it may be, or one above: the same in both imports where it follows from arguments by
         sums and products."""
-        total = 0
-        for monomial, number in polynomial.terms:
-            most = prod(self._ranges.get(atom, self._atoms[atom].most) for atom in monomial)
-            total += max(number * most, number * prod(self._atoms[atom].least for atom in monomial))
-        return total
+        return self._limits(polynomial, lambda atom: self._ranges.get(atom, self._atoms[atom].most))[1]
 
     def tabulated(self, *polynomials: Polynomial, most: int) -> list[np.ndarray] | None:
         """What they are together, for every number that the only atom may be of which all follow by sums, products and
@@ -158,12 +172,14 @@ class Counts:
         return [self._evaluated(each, numbers, len(numbers[base])) for each in polynomials]
 
     def _add_bases(self, polynomial: Polynomial, bases: set[int]) -> None:
-        for monomial, _ in polynomial.terms:
-            for atom in monomial:
-                if atom in self._quotients:
-                    self._add_bases(self._quotients[atom][0], bases)
-                else:
-                    bases.add(atom)
+        for atom in polynomial.atoms:
+            if atom in self._quotients:
+                self._add_bases(self._quotients[atom][0], bases)
+            elif atom in self._choices:
+                for each in self._choices[atom][1:]:
+                    self._add_bases(each, bases)
+            else:
+                bases.add(atom)
 
     def _evaluated(self, polynomial: Polynomial, numbers: dict[int, np.ndarray], size: int) -> np.ndarray:
         total = np.zeros(size, np.int64)
@@ -171,11 +187,18 @@ class Counts:
             product = np.full(size, factor)
             for atom in monomial:
                 if atom not in numbers:
-                    operand, divisor = self._quotients[atom]
-                    numbers[atom] = self._evaluated(operand, numbers, size) // divisor
+                    numbers[atom] = self._atom_evaluated(atom, numbers, size)
                 product = product * numbers[atom]
             total += product
         return total
+
+    def _atom_evaluated(self, atom: int, numbers: dict[int, np.ndarray], size: int) -> np.ndarray:
+        if atom in self._quotients:
+            operand, divisor = self._quotients[atom]
+            return self._evaluated(operand, numbers, size) // divisor
+        op, one, other = self._choices[atom]
+        both = (self._evaluated(each, numbers, size) for each in (one, other))
+        return np.minimum(*both) if op == "min" else np.maximum(*both)
 
     def at_bounds(self, polynomial: Polynomial) -> int:
         """What it is where all extents are as large as can be."""
@@ -292,19 +315,27 @@ class Counts:
         """The lesser of two numbers."""
         if self._is_at_most(a, b):
             return a
-        return b if self._is_at_most(b, a) else self.operation("min", a, b, min, loc)
+        return b if self._is_at_most(b, a) else self._chosen("min", a, b, min, loc)
 
     def greatest_of(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
         """The greater of two numbers."""
         if self._is_at_most(b, a):
             return a
-        return b if self._is_at_most(a, b) else self.operation("max", a, b, max, loc)
+        return b if self._is_at_most(a, b) else self._chosen("max", a, b, max, loc)
+
+    def _chosen(
+        self, op: str, a: Polynomial, b: Polynomial, number: Callable[[int, int], int], loc: str
+    ) -> Polynomial:  # fmt: skip
+        found = self.operation(op, a, b, number, loc)
+        self._choices.update((atom, (op, a, b)) for atom in found.atoms)
+        return found
 
     def difference(self, a: Polynomial, b: Polynomial, loc: str) -> Polynomial:
         """``a - b``, where a - max(x, y) is min(a - x, a - y), of which more is known: ``n - max(n - 4, 0)`` is at most
         4."""
-        for (op, x, y), found in self._operations.items() if b.degree == 1 else ():
-            if op == "max" and found == b:
+        if b.degree == 1 and len(b.terms) == 1 and not b.atoms & a.atoms:
+            op, x, y = self._choices.get(next(iter(b.atoms)), ("", b, b))
+            if op == "max" and b.terms[0][1] == 1:
                 return self.least_of(a - x, a - y, loc)
         return a - b
 
@@ -326,7 +357,22 @@ class Counts:
             factor = number // divisor
             over = Polynomial.constant(-factor * (divisor - 1) if factor < 0 else 0)
             rest = rest - Polynomial.of({monomial: number}) + operand * Polynomial.constant(factor) + over
-        return max(self.span(rest)[1], self.greatest(rest)) <= 0
+        return max(self.span(rest)[1], self.greatest(rest)) <= 0 or self._is_never_positive(a - b)
+
+    def _is_never_positive(self, rest: Polynomial) -> bool:
+        """Whether a difference with the lesser or greater of two numbers is at most 0 whatever the only atom is of
+        which all follow: ``max(5 - n, 0) + n - 5 - max(n - 5, 0)``, for example."""
+        if not any(atom in self._choices for atom in rest.atoms):
+            return False
+        if rest not in self._compared:
+            bases: set[int] = set()
+            self._add_bases(rest, bases)
+            base = min(bases, default=0)
+            least, most = self._atoms[base].least, max(self._atoms[base].most, self._ranges.get(base, 0))
+            known = len(bases) == 1 and most - least < MAX_COMPARED
+            numbers = {base: np.arange(least, most + 1)} if known else {}
+            self._compared[rest] = known and bool((self._evaluated(rest, numbers, most + 1 - least) <= 0).all())
+        return self._compared[rest]
 
     def quotient(self, a: Polynomial, divisor: int, loc: str) -> Polynomial:
         """``a // divisor``, rounded down; ``a`` is not negative. It has one form, whatever steps it is computed in:

@@ -49,6 +49,20 @@ def test_a_product_of_equal_bounds_comes_apart_as_it_was_made() -> None:
     assert known.is_order(n * s, [s, n]) and not known.is_order(n * s, [n, s])
 
 
+def test_limits_of_differences_are_near() -> None:
+    known, (n, s) = counts(n=8, s=3)
+    assert known.span(n * n * TWO - n) == (1, 120) and known.span(s * n * n - s * n) == (0, 168)
+
+
+def test_numbers_that_follow_from_one_extent_are_compared_at_each() -> None:
+    known, (n,) = counts(n=9)
+    five = Polynomial.constant(5)
+    near, far = (known.greatest_of(Polynomial(), each, "") for each in (five - n, n - five))
+    end, room = n * TWO - ONE + near, far * TWO + Polynomial.constant(9)
+    assert known.least_of(end, room, "") == end and known.greatest_of(room, end, "") == room
+    assert known.difference(end, near, "") == n * TWO - ONE
+
+
 @pytest.mark.parametrize("divisor", [2, 3])
 def test_quotients_are_limits(divisor: int) -> None:
     known, (n,) = counts(n=9)
