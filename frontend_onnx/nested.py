@@ -77,9 +77,12 @@ def _branch_by_extent(walker: Walker, site: Site, condition: Value) -> Results:
     if tested.name in walker.builder.constants:
         raise refused
     try:
-        return runtime_branch(walker, replace(site, inputs=(tested,)))
+        results = runtime_branch(walker, replace(site, inputs=(tested,)))
     except CcmlError as problem:
         raise refused from problem
+    if any(isinstance(result, Value) and result.name in walker.builder.doubts for result in results):
+        raise refused  # some extents take one branch, some the other: neither rank is a mistake
+    return results
 
 
 def _unknown(walker: Walker, site: Site) -> Value:

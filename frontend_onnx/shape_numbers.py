@@ -261,7 +261,7 @@ class ShapeNumbers:
         probe = self._builder.probe
         if probe is None or not probe.folds_alike(value.name, op, attrs):
             return None
-        given = [None if each is None else self.table_in_run(self.in_run(each, loc), loc) for each in operands]
+        given = [None if each is None else self.table_in_run(self.in_run(each, loc), loc, True) for each in operands]
         if any(each is not None and self.depends(each) for each in given):
             return None
         given = self._one_in_run(given, loc)
@@ -339,12 +339,16 @@ class ShapeNumbers:
                  for axis, size in enumerate(made.shape)]  # fmt: skip
         return sizes == list(other.shape)
 
-    def table_in_run(self, value: Value, loc: str) -> Value:
+    def table_in_run(self, value: Value, loc: str, inner: bool = False) -> Value:
         """A constant that is computed of extents, and whose shape follows from extents, as what a run computes:
-        positions in a batch of sequences that is taken as one row. Where nothing can, and any other value, as it is."""
+        positions in a batch of sequences that is taken as one row; and one that is equal in both imports, but not at
+        each extent. ``inner``: an operand of such, which has the shape that it has. Where nothing can, and any other
+        value, as it is."""
         probe = self._builder.probe
         other = None if probe is None else probe.constants.get(value.name)
-        if value.name not in self.folded or other is None or other.shape == value.shape:
+        if value.name not in self.folded or other is None:
+            return value
+        if other.shape == value.shape and not inner and not self._is_in_doubt(value, other):
             return value
         if value.name in self._in_run:
             return self._in_run[value.name]
@@ -359,6 +363,11 @@ class ShapeNumbers:
         except CcmlError:
             return value
         return self._in_run[value.name]
+
+    def _is_in_doubt(self, value: Value, other: np.ndarray) -> bool:
+        """Whether a constant that is the same in both imports may be no shape, and not the same at each extent."""
+        numbers = value.dtype.is_integer and value.type.rank < 2 and value.type.size <= MAX_NUMBERS
+        return not numbers and np.array_equal(other, self._builder.constants[value.name], equal_nan=True)
 
     def _emit(self, op: str, operands: Sequence[Value], attrs: Attrs, loc: str) -> Value:
         return self._builder.emit_whole(op, operands, attrs, loc=loc, names=[f"{loc}{MARK}"])[0]

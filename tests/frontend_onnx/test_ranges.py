@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 import numpy as np
@@ -146,11 +146,35 @@ LARGEST = [
     make("Mul", ["x", "k"], ["y"]),
 ]  # fmt: skip
 
+EQUAL_AT_LARGE_EXTENTS: Mapping[str, tuple[list[onnx.NodeProto], dict[str, Operand]]] = {
+    "saturated": (SATURATED, {"scale": np.float32(0.01)}),
+    "largest": (LARGEST, {"zero": np.array(0), "one": np.array(1), "three": np.array(3)}),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL_AT_LARGE_EXTENTS)
+def test_constants_that_are_equal_at_large_extents(name: str) -> None:
+    nodes, constants = EQUAL_AT_LARGE_EXTENTS[name]
+    proto = model(nodes, [value("x", ["n", 4])], ["y"], constants)
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims={"n": Range(1, 6)})), host_machine()))
+    for n in range(1, 7):
+        feeds = {"x": np.random.default_rng(n).standard_normal((n, 4)).astype(np.float32)}
+        np.testing.assert_allclose(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0], rtol=1e-6)
+
+
+def _kept_or_not() -> list[onnx.NodeProto]:
+    """One row becomes a column of rows, others are a matrix: it is not known which rank is meant."""
+    *tested, chosen = _choice()
+    for branch in chosen.attribute:
+        branch.g.node[0].op_type = {"then_branch": "Unsqueeze", "else_branch": "Identity"}[branch.name]
+    return [*tested, chosen, make("MatMul", ["y", "w"], ["z"]), make("Transpose", ["z"], ["t"], perm=[1, 0])]
+
+
 REFUSED = {
-    "saturated": (SATURATED, {"scale": np.float32(0.01)}, "the constant q"),
-    "largest": (LARGEST, {"zero": np.array(0), "one": np.array(1), "three": np.array(3)}, "the constant k"),
     "element": ([make("Gather", ["x", "some"], ["y"], axis=0)], {"some": np.array(3)}, "takes a part of"),
     "branch": (_choice(), {"one": np.array([1]), "first": np.array([0])}, "a condition that depends on the extent"),
+    "rank": (_kept_or_not(), {"one": np.array([1]), "first": np.array([1]), "w": np.ones((4, 2), np.float32)},
+             "a condition that depends on the extent"),
 }  # fmt: skip
 
 
