@@ -199,11 +199,12 @@ def _along(site: Site, axis: int) -> Polynomial:
 
 
 def split_extents(
-    known: Sequence[Polynomial], bounds: Sequence[int], shape: Sequence[int], counts: Counts
-) -> list[Polynomial] | None:
+    known: Sequence[Polynomial], bounds: Sequence[int], shape: Sequence[int], counts: Counts,
+    probed: Sequence[int] | None = None,
+) -> list[Polynomial] | None:  # fmt: skip
     """The extents of a ``shape`` to which one of ``bounds`` with ``known`` extents is reshaped, run by run of
     dimensions of equal products; ``None`` where a run could be split in several ways, or a dimension of 1 has an
-    extent."""
+    extent. ``probed`` is the shape in the second import, where that is known."""
     found = [Polynomial.constant(extent) for extent in shape]
     if any(bound == 1 and each.number is None for bound, each in zip(bounds, known)):
         return None  # which dimension of 1 has it?
@@ -216,6 +217,8 @@ def split_extents(
         if len(inner) == 1:
             counts.note_order(total, [known[axis] for axis in outer])
         ways = list(counts.factored(total, [shape[axis] for axis in inner]))
+        if probed is not None:
+            ways = [way for way in ways if [counts.probed(each) for each in way] == [probed[axis] for axis in inner]]
         if len(ways) > 1:  # what was put together comes apart in that order
             ways = [way for way in ways if counts.is_order(total, way)]
         if len(ways) != 1:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..errors import CcmlError
-from ..ir.graph import Value
+from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import Attrs, integer
 from ..ops.table import OPS
 from .counts import Counts
 from .float_numbers import SIGNIFICANT_BITS, Ratio, Ratios, combined, floors, ratios_of
+from .joined_extents import repitched, split_extents
 from .polynomials import Polynomial, lists_of
 from .probe import MARK
 from .shape_rules import COMPARISONS, MOVED, RULES, VIEWS, comparison
@@ -266,13 +267,36 @@ class ShapeNumbers:
             return None
         given = self._one_in_run(given, loc)
         x, places = (*given, None)[:2]
-        if op == "gather" and x is not None and places is not None and self._counts_from_start(operands[1]):
+        split = self._split(value, x, loc) if op == "reshape" and x is not None else None
+        if split is not None:
+            result = split
+        elif op == "gather" and x is not None and places is not None and self._counts_from_start(operands[1]):
             result = self._gathered(x, places, attrs, loc)
         else:
             (result,) = self._builder.emit(op, given, attrs, loc=loc, names=[f"{loc}{MARK}"])
         if op == "expand":
             self._repeated(value, given[0], result)
         return result if self._is_twin(value, result) else None
+
+    def _split(self, value: Value, x: Value, loc: str) -> Value | None:
+        """A constant that is another one in another shape, of which the second import tells how extents are split."""
+        builder, probe = self._builder, self._builder.probe
+        own, other = builder.extents.get(x.name, {}), None if probe is None else probe.constants.get(value.name)
+        if not own or other is None:
+            return None
+        known = [builder.polynomial(own[d]) if d in own else Polynomial.constant(n) for d, n in enumerate(x.shape)]
+        found = split_extents(known, x.shape, value.shape, self._counts, other.shape)
+        if found is None:
+            return None
+        extents = {d: self._counts.value(each, loc) for d, each in enumerate(found) if each.number is None}
+
+        def emit(op: str, *operands: Value, **attrs: AttrValue) -> Value:
+            return self._emit(op, operands, attrs, loc)
+
+        made = repitched(emit, x, own, value.shape, extents)
+        if extents:
+            builder.extents[made.name] = extents
+        return made
 
     def _counts_from_start(self, places: Value | None) -> bool:
         array = None if places is None else self._builder.constants.get(places.name)
