@@ -8,7 +8,7 @@ neither is possible the operands are centred in i32 first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -71,10 +71,9 @@ def matmul_integer(ctx: NodeContext) -> Sequence[Value]:
 
 def _factor(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequence[int] = ()) -> _Factor | None:
     """``None`` where the operand has to be centred in i32. ``shape`` is how a zero point with an axis broadcasts."""
-    zeros = ctx.array(zero_point)
+    zeros, array = _known(ctx, zero_point), _known(ctx, x)
     if zero_point is None or (zeros is not None and not np.any(zeros)):
         return _Factor(x)
-    array = ctx.array(x)
     if zeros is not None and zeros.size not in (1, prod(shape)):
         raise ctx.invalid(f"a zero point {zero_point.type} of {x.type}")
     if zeros is not None and array is not None:
@@ -86,6 +85,11 @@ def _factor(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequenc
     return _Factor(x, 0, zero_point)
 
 
+def _known(ctx: NodeContext, value: Value | None) -> np.ndarray | None:
+    """A constant; ``None`` for one that may depend on extents, which a run computes as it would any other."""
+    return None if ctx.builder.numbers.may_depend(value) else ctx.array(value)
+
+
 def _narrowed(ctx: NodeContext, array: np.ndarray) -> _Factor | None:
     """A constant without its zero point: a difference of bytes has 9 bits at most."""
     dtype = DType.I8 if array.min(initial=0) >= -128 and array.max(initial=0) <= 127 else DType.I16
@@ -94,9 +98,10 @@ def _narrowed(ctx: NodeContext, array: np.ndarray) -> _Factor | None:
 
 
 def _without(ctx: NodeContext, acc: Value, zero_point: Value, sums: np.ndarray) -> Value:
-    """acc - zero_point * sums"""
+    """acc - zero_point * sums, which are those of stored weights: no import finds others."""
     zero = ctx.reshape(ctx.cast(zero_point, DType.I32), ())
-    return ctx.emit("sub", acc, ctx.emit("mul", ctx.constant(sums.astype(np.int32)), zero))
+    stored = replace(ctx, over_bounds=ctx.builder.ranged).constant(sums.astype(np.int32))
+    return ctx.emit("sub", acc, ctx.emit("mul", stored, zero))
 
 
 def _centred(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequence[int]) -> Value:

@@ -117,6 +117,8 @@ def _constant_parameters(
     ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int
 ) -> dict[str, object] | None:
     """scale, zero_point and axis as attributes, or ``None`` where they are not constant, in blocks or no grid."""
+    if ctx.builder.numbers.may_depend(scale):
+        return None
     scales, zeros = ctx.array(scale), ctx.array(zero_point)
     known = scales is not None and (zero_point is None or zeros is not None)
     if scales is None or not known or len(scale.shape) > 1 or ctx.integer("block_size", 0):

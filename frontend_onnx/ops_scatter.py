@@ -11,6 +11,7 @@ from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
 from .places import arange, check_size, filled_beyond, flattened, positions, strides
+from .polynomials import Polynomial
 
 _OF_BOOL = {"none": "none", "add": "max", "max": "max", "mul": "min", "min": "min"}
 
@@ -51,6 +52,9 @@ def scatter_elements(ctx: NodeContext) -> Sequence[Value]:
 def scatter_nd(ctx: NodeContext) -> Sequence[Value]:
     """The last dimension of the indices is a position in the first dimensions of x."""
     x, given, updates = (ctx.input(position) for position in range(3))
+    if len(given.shape) == 2 and updates.shape and given.shape[0] != updates.shape[0]:
+        given, updates = _as_many(ctx, given, updates), _as_many(ctx, updates, given)
+        ctx = replace(ctx, inputs=(x, given, updates))
     depth = given.shape[-1] if given.shape else 0
     if not 1 <= depth <= len(x.shape) or updates.shape != (*given.shape[:-1], *x.shape[depth:]):
         raise ctx.invalid(f"indices {given.type} and updates {updates.type} do not fit {x.type}")
@@ -70,6 +74,19 @@ def scatter_nd(ctx: NodeContext) -> Sequence[Value]:
     places = filled_beyond(ctx, flattened(ctx, columns, strides(x.shape[:depth])), ctx.extents(given), -1)
     rows = ctx.reshape(x, (prod(x.shape[:depth]), *x.shape[depth:]))
     return [ctx.reshape(_scatter(ctx, rows, places, updates, ctx.string("reduction", "none")), x.shape)]
+
+
+def _as_many(ctx: NodeContext, rows: Value, others: Value) -> Value:
+    """Rows whose number a run finds, of which no more are read than there are others at most: where a mask has as many
+    places as the model has embeddings of an image, ONNX allows no other number."""
+    extents, counts = ctx.extents(rows), ctx.builder.counts
+    bound, found = others.shape[0], extents.get(0)
+    if found is None or rows.shape[0] < bound or counts.is_static(ctx.builder.polynomial(found)):
+        return rows
+    whole = replace(ctx, over_bounds=True)
+    first = sliced(whole, rows, [range(extent) for extent in (bound, *rows.shape[1:])])
+    least = counts.least_of(ctx.builder.polynomial(found), Polynomial.constant(bound), ctx.loc)
+    return ctx.with_extents(first, {**extents, 0: counts.value(least, ctx.loc)})
 
 
 def tensor_scatter(ctx: NodeContext) -> Sequence[Value]:

@@ -28,6 +28,9 @@ T = TypeVar("T")
 Numbers = tuple[Polynomial, ...]
 Quotients = tuple[tuple[Polynomial, Polynomial], ...]
 
+_PARTS = frozenset({"slice", "expand", "pad"})
+"""Operators whose attributes may be numbers of shapes, and tell which elements there are."""
+
 MAX_NUMBERS = 64
 """A tensor has no more dimensions."""
 
@@ -44,6 +47,7 @@ class ShapeNumbers:
         """How constants were computed of such that depend on extents."""
         self.folded: dict[str, tuple[str, Sequence[Value | None], Attrs]] = {}
         """How all constants were computed, where dimensions are ranged."""
+        self._changing: dict[str, bool] = {}
         self._in_run: dict[str, Value] = {}
         self._ones: dict[str, bool] = {}
 
@@ -136,6 +140,17 @@ class ShapeNumbers:
         known = self._lists.get(value.name)
         return value.name in self._made or (known is not None and any(each.number is None for each in known))
 
+    def may_depend(self, value: Value | None) -> bool:
+        """Whether a constant may be another one at other extents: it depends on them, or on which part of a tensor was
+        taken. In both imports it is the same constants."""
+        if value is None or value.name not in self._builder.constants:
+            return False
+        if value.name not in self._changing:
+            op, operands, _ = self.folded.get(value.name, ("", (), {}))
+            found = op in _PARTS or self.depends(value) or any(map(self.may_depend, operands))
+            self._changing[value.name] = found
+        return self._changing[value.name]
+
     def rename(self, names: Mapping[str, str]) -> None:
         if self.is_empty and not self.folded:
             return
@@ -144,6 +159,7 @@ class ShapeNumbers:
         _rename(self._ratios, names)
         _rename(self._made, names)
         _rename(self.folded, names)
+        _rename(self._changing, names)
         _rename(self._in_run, names)
         if any(value.name in names for value in self._in_run.values()):
             self._in_run = {
@@ -164,6 +180,10 @@ class ShapeNumbers:
             return
         if self._builder.ranged and results[0].name in self._builder.constants:
             self.folded[results[0].name] = op, tuple(operands), attrs
+        count = self._true_elements(op, operands, attrs, results[0])
+        if count is not None:
+            self._lists[results[0].name] = (self._builder.polynomial(count),)
+            return
         followed = self._lists, self._ratios, self._made
         if not any(value is not None and any(value.name in each for each in followed) for value in operands):
             return
@@ -185,6 +205,27 @@ class ShapeNumbers:
             return
         elif result.name in self._builder.constants and any(map(self.depends, operands)):
             self._made[result.name] = op, tuple(operands), attrs
+
+    def _true_elements(
+        self, op: str, operands: Sequence[Value | None], attrs: Attrs, result: Value
+    ) -> Value | None:  # fmt: skip
+        """How many elements of a mask are true, where a node sums them up and another one has found their places."""
+        x = operands[0] if operands else None
+        if op != "reduce" or x is None or attrs["kind"] != "sum" or result.type.size != 1 or not x.dtype.is_integer:
+            return None
+        mask = self._mask(x)
+        found = (node for node in reversed(self._builder.nodes) if node.op == "nonzero")
+        return next((node.outputs[-1] for node in found if mask and self._mask(node.operands[0]) == mask), None)
+
+    def _mask(self, value: Value) -> str | None:
+        """The name of the mask whose elements a value has, 0 beyond extents, as numbers or in another shape."""
+        node = self._builder.producers.get(value.name)
+        while node is not None and node.op in ("reshape", "cast", "pack", "where", "and"):
+            if node.op in ("where", "and") and MARK not in node.output.name:
+                break
+            value = node.operands[1 if node.op == "where" else 0]
+            node = self._builder.producers.get(value.name)
+        return value.name if value.dtype is DType.BOOL else None
 
     def _viewed(self, op: str, x: Value | None, attrs: Attrs) -> Numbers | None:
         """The numbers of a table that is made of others by moving them: amounts of padding, two for each dimension."""
