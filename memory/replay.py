@@ -8,7 +8,7 @@ still belong to it, and a store makes bytes its own. That shares nothing with th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf, prod
 from typing import NamedTuple
@@ -211,18 +211,41 @@ def _loads(stmt: Stmt, names: Collection[str]) -> Sequence[Load]:
 
 @dataclass(frozen=True)
 class _Points:
-    """``count`` times that a block runs, in order, with the values of variables that do not depend on data."""
+    """``count`` times that a block runs, in order, with the values of variables that do not depend on data. Others may
+    have ``limits``, the least and the greatest that they can be."""
 
     count: int
     values: Mapping[Var, Number] = field(default_factory=dict)
+    limits: Mapping[Var, tuple[int, int]] = field(default_factory=dict)
 
     def chosen(self, rows: np.ndarray) -> _Points:
         """The points with these numbers, each as often as it stands there."""
-        return _Points(len(rows), {var: v[rows] if v.ndim else v for var, v in self.values.items()})
+        return _Points(len(rows), {var: v[rows] if v.ndim else v for var, v in self.values.items()}, self.limits)
 
     def with_value(self, var: Var, value: Number | None) -> _Points:
         known = {name: v for name, v in self.values.items() if name != var}
-        return _Points(self.count, known if value is None else {**known, var: value})
+        limits = {name: each for name, each in self.limits.items() if name != var}
+        return _Points(self.count, known if value is None else {**known, var: value}, limits)
+
+    def with_let(self, let: Let) -> _Points:
+        """With the value of a variable, or its limits where it is clamped."""
+        found = self.with_value(let.var, self.value(let.value))
+        limits = None if let.var in found.values else _clamped(let.value)
+        return found if limits is None else replace(found, limits={**found.limits, let.var: limits})
+
+    def place(self, expr: Expr) -> tuple[Number, int] | None:
+        """The least that an index is at each point, and how much more it may be, where it is the sum of something known
+        and of variables with limits."""
+        known = self.value(expr)
+        if known is not None:
+            return known, 0
+        if isinstance(expr, Var) and expr in self.limits:
+            low, high = self.limits[expr]
+            return np.asarray(low), high - low
+        if isinstance(expr, Binary) and expr.op == "add":
+            x, y = self.place(expr.x), self.place(expr.y)
+            return None if x is None or y is None else (x[0] + y[0], x[1] + y[1])
+        return None
 
     def value(self, expr: Expr) -> Number | None:
         """``None`` where the value depends on data, or is not of ``index`` or bool."""
@@ -246,6 +269,16 @@ class _Points:
     def each(self, value: Number | int) -> np.ndarray:
         """``value`` as an array with an element for each point."""
         return np.broadcast_to(np.asarray(value, np.int64), self.count)
+
+
+def _clamped(expr: Expr) -> tuple[int, int] | None:
+    """The limits of ``max(min(.., high), low)``."""
+    if not (isinstance(expr, Binary) and expr.op == "max" and isinstance(expr.y, Const) and expr.type == INDEX):
+        return None
+    inner, low = expr.x, int(expr.y.value)
+    if not (isinstance(inner, Binary) and inner.op == "min" and isinstance(inner.y, Const)):
+        return None
+    return low, max(low, int(inner.y.value))
 
 
 class _Accesses(NamedTuple):
@@ -282,7 +315,7 @@ class _Walk:
             for load in _loads(stmt, self.places):
                 parts += self._touch(True, load.buffer, load.index, load.lanes, points, load.active)
             if isinstance(stmt, Let):
-                points = points.with_value(stmt.var, points.value(stmt.value))
+                points = points.with_let(stmt)
             elif isinstance(stmt, Store):
                 parts += self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, points, stmt.active)
             elif isinstance(stmt, Fetch):
@@ -348,18 +381,19 @@ class _Walk:
         self, reads: bool, buffer: Buffer, index: Sequence[Expr], elements: int, points: _Points,
         active: Expr | None = None,
     ) -> list[_Accesses]:  # fmt: skip
-        """From the first to the last place along dimensions whose index is not known, in the buffer; of a masked access
-        the lanes that are active. Where these are not known, all that lie in the buffer."""
+        """From the first to the last place along dimensions whose index is not known, within its limits and in the
+        buffer; of a masked access the lanes that are active. Where these are not known, all that lie in the buffer."""
         if buffer.name not in self.places or (reads and buffer.name not in self.constant):
             return []
         item, begin = buffer.dtype.size, self.places[buffer.name][0]
         first, more = points.each(begin), 0
         for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
-            place = points.value(expr)
+            place = points.place(expr)
             if place is None:
                 more += (extent - 1) * stride
             else:
-                first = first + points.each(place) * (stride * item)
+                first = first + points.each(place[0]) * (stride * item)
+                more += place[1] * stride
         lanes = np.asarray(elements) if active is None else points.value(active)
         inside = (begin + prod(buffer.shape) * item - first) // item
         if lanes is None:

@@ -69,6 +69,20 @@ def test_extents_that_depend_on_outer_loops() -> None:
     assert replay(kernel, places | {"y": (4, Y)}, bytearray([X] * 8)) == "4 is read as a part of x"
 
 
+def test_places_that_data_choose_are_within_their_limits() -> None:
+    """Of three elements one is read, of which it is not known which."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(z: i64[1] const, x: u8[12] const, y: u8[4] out)
+              for i:4
+                let at: index = max(min(convert<index>(z[0]), 2), 0)
+                y[i] = x[i * 3 + at]
+        """)
+    )
+    assert replay(kernel, {"x": (0, X), "y": (2, Y)}, bytearray([X] * 12)) is None
+    assert replay(kernel, {"x": (0, X), "y": (3, Y)}, bytearray([X] * 12)) == "3 is read as a part of x"
+
+
 def test_values_that_are_no_indices() -> None:
     kernel = parse_kernel(
         dedent("""
