@@ -306,12 +306,13 @@ def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
         y = lets.bind("y", (1.0 - z) * candidate + z * h[slot, k])
         return (*lets.block, store(h[slot, k], y), *cell.write(0, (t, k), y))
 
+    sums, gating = cell.sums(gates, 0, range(2 * hidden), t, h), cell.each_unit(gate, 2 * hidden)
     if before:
-        last = (*cell.sums(gates, 2 * hidden, candidates, t), *cell.sums(past, 0, candidates, state=h))
+        sums = (*sums, *cell.sums(past, 0, candidates, state=h))
+        last = cell.sums(gates, 2 * hidden, candidates, t)
     else:
         last = (*cell.each_unit(reset), *cell.sums(gates, 2 * hidden, candidates, t, past))
-    first = (*cell.sums(gates, 0, range(2 * hidden), t, h), *cell.each_unit(gate, 2 * hidden))
-    return (*first, *last, *cell.each_unit(update))
+    return (*sums, *gating, *last, *cell.each_unit(update))
 
 
 def rnn(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:

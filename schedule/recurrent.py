@@ -7,6 +7,8 @@ batches, in front of the loops. In the loop over time, the weights of all gates 
     for each direction, step t                             where sequences have lengths, batch by batch
       sums[b, row] = bias[row] + sum over k of h[b, k] * r[row, k] + inputs[t, b, row]
       gates and states of ``ops/recurrent_nest.py``, lanes are units
+
+Of weights that the fastest cache does not hold, steps begin with those that the step before read last.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 
 from ..ir.build import load, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Buffer, Expr, Load, Type, Var, as_expr
+from ..ir.loops import INDEX, Block, Buffer, Expr, For, Load, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.nest_tools import operand, optional
@@ -33,6 +35,10 @@ from .generic import NestAdapter
 from .kernel import KernelContext
 from .microkernel import Contraction
 from .tensors import merge_dimensions
+from .there_and_back import there_and_back
+
+FAST_CACHE = 32 << 10
+"""Bytes that the fastest cache of a core holds, at least."""
 
 NESTS: dict[str, Callable[[NestContext, Node, Cells], Block]] = {"lstm": lstm, "gru": gru, "rnn": rnn}
 
@@ -52,12 +58,16 @@ def lower_recurrent(ctx: KernelContext) -> Block:
     assert node is not None
     together = optional(node, lengths_position(2 if node.op == "lstm" else 1)) is None
     directions = [_Direction.of(ctx, node, number) for number in range(operand(node, 1).shape[0])]
+    blocks: set[Var] = set()
 
     def make(adapter: NestContext, node: Node, number: int, batch: Expr) -> Cell:
-        return _PackedCell(adapter, node, number, batch, ctx, directions[number], together)
+        return _PackedCell(adapter, node, number, batch, ctx, directions[number], together, blocks)
 
     before = tuple(stmt for direction in directions for stmt in direction.input_products(ctx, node))
-    return (*before, *NESTS[node.op](NestAdapter(ctx), node, Cells(make, together)))
+    steps = NESTS[node.op](NestAdapter(ctx), node, Cells(make, together))
+    if directions[0].r.nbytes > FAST_CACHE:
+        steps = there_and_back(steps, blocks, ctx.names)
+    return (*before, *steps)
 
 
 @dataclass(frozen=True)
@@ -97,11 +107,13 @@ class _Direction:
 
 @dataclass(frozen=True)
 class _PackedCell(Cell):
-    """A cell whose sums are contractions; ``together``: rows are batches."""
+    """A cell whose sums are contractions; ``together``: rows are batches. ``blocks`` gets the variables of the
+    outermost loops of these sums."""
 
     kernel: KernelContext
     packed: _Direction
     together: bool
+    blocks: set[Var]
 
     @property
     def batches(self) -> int:
@@ -143,7 +155,9 @@ class _PackedCell(Cell):
         row = Axis(Var(self.kernel.names.fresh("row")), self.batches if self.together else 1)
         part = slice(rows.start, rows.stop)
         weights, bias = self.packed.r[part], self.packed.recurrent_bias[part]
-        return _product(self.kernel, weights, bias, (), row, k, state[row.var, k.var], finish)
+        block = _product(self.kernel, weights, bias, (), row, k, state[row.var, k.var], finish)
+        self.blocks.update(stmt.var for stmt in block if isinstance(stmt, For))
+        return block
 
 
 def _product(

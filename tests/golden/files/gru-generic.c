@@ -19,48 +19,48 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
   }
   for (ptrdiff_t t = 0; t < 5; ++t)
   {
-    for (ptrdiff_t k_3 = 0; k_3 < 8; ++k_3)
+    for (ptrdiff_t k_1 = 0; k_1 < 8; ++k_1)
     {
-      float acc_2_0;
-      acc_2_0 = x_3[k_3] + x_3[k_3 + 12];
-      for (ptrdiff_t i_1 = 0; i_1 < 3; ++i_1)
+      float acc_0;
+      acc_0 = x_3[k_1] + x_3[k_1 + 12];
+      for (ptrdiff_t i = 0; i < 3; ++i)
       {
-        acc_2_0 = acc_2_0 + x[t * 3 + i_1] * x_1[k_3 * 3 + i_1];
+        acc_0 = acc_0 + x[t * 3 + i] * x_1[k_1 * 3 + i];
       }
+      for (ptrdiff_t j = 0; j < 4; ++j)
+      {
+        acc_0 = acc_0 + state[j] * x_2[k_1 * 4 + j];
+      }
+      work[k_1] = acc_0;
+    }
+    for (ptrdiff_t k_3 = 0; k_3 < 4; ++k_3)
+    {
+      float acc_1_0;
+      acc_1_0 = x_3[k_3 + 20];
       for (ptrdiff_t j_1 = 0; j_1 < 4; ++j_1)
       {
-        acc_2_0 = acc_2_0 + state[j_1] * x_2[k_3 * 4 + j_1];
+        acc_1_0 = acc_1_0 + state[j_1] * x_2[k_3 * 4 + j_1 + 32];
       }
-      work[k_3] = acc_2_0;
+      work_1[k_3] = acc_1_0;
     }
-    for (ptrdiff_t k_4 = 0; k_4 < 8; ++k_4)
+    for (ptrdiff_t k_2 = 0; k_2 < 8; ++k_2)
     {
-      const float sum = work[k_4];
+      const float sum = work[k_2];
       const float x_4 = ccml_f32_min(87.33f, ccml_f32_max(-89.0f, sum));
       const float shifted = x_4 * -1.442695f + 1.2582912e+07f;
       const float n = shifted - 1.2582912e+07f;
       const float r = n * 1.4286068e-06f + (n * 0.69314575f + x_4);
-      work[k_4] = 1.0f / ((1.0f - (r * r * ((((-0.0013814507f * r + 0.008368756f) * r + -0.041668393f) * r + 0.1666652f) * r + -0.49999994f) + r)) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 127u) << 23u) + 1.0f);
+      work[k_2] = 1.0f / ((1.0f - (r * r * ((((-0.0013814507f * r + 0.008368756f) * r + -0.041668393f) * r + 0.1666652f) * r + -0.49999994f) + r)) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 127u) << 23u) + 1.0f);
     }
-    for (ptrdiff_t k_1 = 0; k_1 < 4; ++k_1)
+    for (ptrdiff_t k_4 = 0; k_4 < 4; ++k_4)
     {
-      float acc_0;
-      acc_0 = x_3[k_1 + 8];
-      for (ptrdiff_t i = 0; i < 3; ++i)
+      float acc_2_0;
+      acc_2_0 = x_3[k_4 + 8];
+      for (ptrdiff_t i_1 = 0; i_1 < 3; ++i_1)
       {
-        acc_0 = acc_0 + x[t * 3 + i] * x_1[k_1 * 3 + i + 24];
+        acc_2_0 = acc_2_0 + x[t * 3 + i_1] * x_1[k_4 * 3 + i_1 + 24];
       }
-      work[k_1 + 8] = acc_0;
-    }
-    for (ptrdiff_t k_2 = 0; k_2 < 4; ++k_2)
-    {
-      float acc_1_0;
-      acc_1_0 = x_3[k_2 + 20];
-      for (ptrdiff_t j = 0; j < 4; ++j)
-      {
-        acc_1_0 = acc_1_0 + state[j] * x_2[k_2 * 4 + j + 32];
-      }
-      work_1[k_2] = acc_1_0;
+      work[k_4 + 8] = acc_2_0;
     }
     for (ptrdiff_t k_5 = 0; k_5 < 4; ++k_5)
     {
