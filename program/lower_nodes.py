@@ -40,7 +40,7 @@ from ..schedule.row_streams import streamed_values
 from ..schedule.short_requantization import requantize_short
 from ..schedule.small_products import mark_small_products
 from ..schedule.tensors import Halo, TensorRef
-from ..schedule.unroll import expand_unrolled
+from ..schedule.unroll import expand_unrolled, roll_long
 from ..schedule.unsigned_lookups import look_up_unsigned
 from ..targets.target import Machine
 from .clip_calls import needed_of_buffers, to_actual_extents
@@ -391,6 +391,8 @@ class _Lowering:
                 return kernel, names
         block, params, names = bind_parameters(expand_unrolled(nest, ctx.names), scratch)
         block = legalize(block, self.machine.cpu, fuse=all(param.dtype.is_float for param in params))
+        if self.machine.target.scarce_flash:
+            block = roll_long(block)
         _check_outputs(ctx, params, names)
         kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), ctx.node.loc)
         alike.append((nest, kernel, names))

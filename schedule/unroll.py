@@ -9,6 +9,7 @@ Before::                              After::
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..ir.loops import (
     INDEX,
@@ -28,6 +29,7 @@ from ..ir.loops import (
     Splat,
     Stmt,
     Store,
+    Unary,
     Var,
 )
 from ..ir.loops_rewrite import loop, stmt_exprs, substitute, walk_expr, walk_stmts
@@ -39,8 +41,27 @@ TOGETHER = 4
 """Iterations of a loop over bytes that are written out: as many bytes as a word has."""
 OUT_OF_LINE = frozenset({"scale_round"})
 """What is a call that takes most of an iteration."""
+LONG = 6
+"""Values that a long body computes."""
 FEWEST = 2 * TOGETHER
 """Loops of fewer iterations stay as they are."""
+
+
+def roll_long(block: Block) -> Block:
+    """The outermost loops, which run once, are not for compilers to write out where their bodies are long: that takes
+    flash, and wins hardly any time."""
+    return tuple(
+        replace(stmt, kind=LoopKind.ROLLED) if isinstance(stmt, For) and _is_long(stmt.body) else stmt for stmt in block
+    )
+
+
+def _is_long(block: Block) -> bool:
+    """Whether a block without loops computes at least :data:`LONG` values."""
+    statements = list(walk_stmts(block))
+    if any(isinstance(stmt, For) for stmt in statements):
+        return False
+    parts = (part for stmt in statements for expr in stmt_exprs(stmt) for part in walk_expr(expr))
+    return sum(part.type != INDEX and isinstance(part, (Binary, Call, Unary)) for part in parts) >= LONG
 
 
 def expand_unrolled(block: Block, names: Names) -> Block:

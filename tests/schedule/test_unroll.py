@@ -10,7 +10,7 @@ from ccml.ir.loops import Block, Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.schedule.legalize import legalize
 from ccml.schedule.names import Names
-from ccml.schedule.unroll import unroll_bytes, unroll_short
+from ccml.schedule.unroll import roll_long, unroll_bytes, unroll_short
 from ccml.targets import select
 
 
@@ -112,3 +112,23 @@ def test_copies_that_transpose() -> None:
 def test_longer_loops_stay(body: str) -> None:
     """Copies of neighbours, few iterations, more than one operation."""
     assert unrolled(body, unroll_short) == body.strip()
+
+
+def test_long_bodies_that_run_once_are_no_matter_of_the_compiler() -> None:
+    """A sum of six products is long, one of two is not; what stands in another loop runs often."""
+    kernel = parse_kernel(
+        dedent(
+            """
+            kernel k(x: f32[8] const, y: f32[8] inout)
+              for i:8
+                y[i] = x[i] * x[i] + x[i] * x[i] + x[i] * x[i] + y[i]
+              for j:8
+                y[j] = x[j] * x[j] + y[j]
+              for k:8
+                for l:8
+                  y[l] = x[l] * x[l] + x[l] * x[l] + x[l] * x[l] + y[l]
+            """
+        )
+    )
+    found = print_kernel(Kernel("k", kernel.params, roll_long(kernel.body)))
+    assert found == print_kernel(kernel).replace("for i:8", "rolled i:8")
