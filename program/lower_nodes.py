@@ -391,7 +391,7 @@ class _Lowering:
                 return kernel, names
         block, params, names = bind_parameters(expand_unrolled(nest, ctx.names), scratch)
         block = legalize(block, self.machine.cpu, fuse=all(param.dtype.is_float for param in params))
-        if self.machine.target.scarce_flash:
+        if self.machine.target.scarce_flash and not self.machine.cpu.compact:
             block = roll_long(block)
         _check_outputs(ctx, params, names)
         kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), ctx.node.loc)
