@@ -12,7 +12,8 @@ share the activations; their weights stand side by side.
 channels at a time, whose weights stand side by side.
 
 ``gemm_4x1_bytes``: the same where the words are bytes. Of a halfword of two weights, one product with it adds to
-``256 * s1 + s0``, one with its low byte to ``s0``, so that half of the loads are saved; that needs sums below 2^23.
+``256 * s1 + s0``, one with its low byte to ``s0``, so that half of the loads are saved; that needs sums below 2^23, as
+those of 511 bytes are.
 """
 
 from __future__ import annotations
@@ -36,8 +37,6 @@ PAIR_CHANNELS = 2
 """Channels that ``gemm_2x4_pairs`` multiplies together."""
 ONE_PIXEL_CHANNELS = 4
 """Channels that ``gemm_4x1_words`` multiplies together."""
-BYTES_STEPS = 511
-"""What a sum of ``gemm_4x1_bytes`` has at most."""
 WEIGHT_OFFSET = 128
 
 

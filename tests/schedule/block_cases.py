@@ -76,9 +76,12 @@ def block_operands(kernel: Kernel) -> Arrays:
 
 
 def sampled_case(block: str, numbers: tuple[int, ...]) -> Case:
-    """What the interpreter makes of a block with such operands; READ_WRITE operands begin as zeros, as in programs."""
+    """What the interpreter makes of a block with such operands; READ_WRITE operands begin as zeros, as in programs, and
+    words are bytes where a block takes no others."""
     kernel = block_kernel(block, numbers)
     arrays = block_operands(kernel)
+    if block == "gemm_4x1_bytes":
+        arrays["x"] >>= 24
     for param in kernel.params:
         if param.access is not Access.READ:
             arrays[param.name][:] = 0
