@@ -14,10 +14,12 @@ changes nothing. Printers make a function of one chunk of such a kernel, which t
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import prod
 
-from .loops import For, Kernel, LoopKind, const_value
+from .loops import Block, Buffer, Expr, For, Kernel, LoopKind, Var, const_value
+from .loops_rewrite import map_accesses
 
 
 def chunk_loops(kernel: Kernel) -> tuple[For, ...]:
@@ -46,6 +48,18 @@ def chunk_strides(kernel: Kernel) -> tuple[int, ...]:
     """By how many chunks the next passage of each of the loops is further on."""
     extents = chunk_extents(kernel)
     return tuple(prod(extents[number + 1 :]) for number in range(len(extents)))
+
+
+def with_own_memory(block: Block, names: Collection[str], chunk: Sequence[Var], extents: Sequence[int]) -> Block:
+    """``block`` with memory of each chunk's own behind the ``names``: as many times as large, along dimensions in front
+    that the numbers of its passage, ``chunk``, go through."""
+
+    def place(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+        if buffer.name not in names:
+            return buffer, index
+        return replace(buffer, shape=(*extents, *buffer.shape)), (*chunk, *index)
+
+    return map_accesses(block, place)
 
 
 def kernel_of_chunk(kernel: Kernel) -> Kernel:

@@ -19,7 +19,7 @@ from math import ceil, prod
 from ..blocks import BLOCKS
 from ..ir.bounds import Bounds
 from ..ir.build import lt
-from ..ir.chunks import chunk_loops
+from ..ir.chunks import chunk_loops, with_own_memory
 from ..ir.independence import are_independent, separating_dimensions
 from ..ir.loops import (
     INDEX,
@@ -45,7 +45,7 @@ from ..ir.loops import (
     const_value,
 )
 from ..ir.loops import Call as Evaluated
-from ..ir.loops_rewrite import map_accesses, most_passages, stmt_exprs, substitute, used_buffers, walk_expr, walk_stmts
+from ..ir.loops_rewrite import most_passages, stmt_exprs, substitute, used_buffers, walk_expr, walk_stmts
 from ..ir.private_memory import is_private
 from ..ir.program import Storage
 from ..memory.trace import pointed
@@ -154,9 +154,10 @@ def _chunked(loops: Sequence[For], wanted: int, most: int, threads: int, tempora
     body, count = _in_chunks(loops, _counts(loops, few, few, threads, range(len(loops))), range(len(loops)))
     if not own or not count:
         return None
-    memories = dict.fromkeys(own, tuple(_extents(_chunks_of(body, count))))
-    body = _with_own_memory(body, memories, count)
-    return Split(body, count, memories) if are_independent(_chunks_of(body, count), BLOCKS) else None
+    outer = _chunks_of(body, count)
+    extents = tuple(_extents(outer))
+    body = with_own_memory(body, own, [loop.var for loop in outer], extents)
+    return Split(body, count, dict.fromkeys(own, extents)) if are_independent(_chunks_of(body, count), BLOCKS) else None
 
 
 def merged(one: Split, other: Split) -> Split | None:
@@ -178,18 +179,6 @@ def _extents(loops: Sequence[For]) -> list[int]:
 def _chunks_of(body: Block, depth: int) -> tuple[For, ...]:
     """The loops of chunks."""
     return chunk_loops(Kernel("", (), body, chunked=depth))
-
-
-def _with_own_memory(body: Block, own: Mapping[str, tuple[int, ...]], depth: int) -> Block:
-    """Each chunk in memory of its own."""
-    chunk = tuple(loop.var for loop in _chunks_of(body, depth))
-
-    def place(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
-        if buffer.name not in own:
-            return buffer, index
-        return replace(buffer, shape=(*own[buffer.name], *buffer.shape)), (*chunk, *index)
-
-    return map_accesses(body, place)
 
 
 def _nest(phase: Block, depth: int) -> list[For] | None:

@@ -28,7 +28,7 @@ from ...blocks import BLOCKS
 from ...errors import CcmlError
 from ...instructions import INSTRUCTIONS
 from ...ir.build import all_of, ge, lt
-from ...ir.chunks import chunk_loops
+from ...ir.chunks import chunk_loops, with_own_memory
 from ...ir.independence import are_independent
 from ...ir.loops import (
     Access,
@@ -51,7 +51,7 @@ from ...ir.loops import (
     Store,
     Var,
 )
-from ...ir.loops_rewrite import loop, map_accesses, map_block, substitute
+from ...ir.loops_rewrite import loop, map_block, substitute
 from ...ir.loops_verify import verify_kernel
 from ...ir.program import BufferDecl, Storage
 from ...ir.steps import Call
@@ -275,15 +275,8 @@ class _Merged:
         """``block`` with buffers of rows and working memory of a chunk's own."""
         if self.split is None:
             return block
-        count, chunk = self.split.count, self.chunk
         own = {self.memory[name] for name in (*self.rings, *self.scratch) if name in self.memory}
-
-        def place(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
-            if buffer.name not in own:
-                return buffer, index
-            return replace(buffer, shape=(count, *buffer.shape)), (chunk, *index)
-
-        return map_accesses(block, place)
+        return with_own_memory(block, own, [self.chunk], [self.split.count])
 
 
 def _numbered_row(stage: Stage, own: Block, row: Var) -> Block:
