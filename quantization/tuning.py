@@ -32,6 +32,7 @@ from .linear import (
     to_matrices,
     to_rows,
 )
+from .moments import Moments
 from .observe import Arrays, channel_means
 from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
@@ -60,8 +61,6 @@ _CORRECTION_DAMPING = 0.1
 _MOST_ROWS = 1 << 14
 """Rows of inputs, over all samples, that second moments are made of."""
 _LEAST_ROWS, _ROWS_AN_INPUT = 1 << 11, 16
-_EXACT_ROWS = 1 << 8
-"""Products of two integers below 2^8 that add up to no more than 2^24."""
 _MOST_INPUTS = 1 << 13
 """Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
 
@@ -253,8 +252,8 @@ class Tuner:
             folds = self._shared_rows.get(node.operands[position].name) or _folded_rows(node, inputs)
             centred = not self._is_shared(node)
             step = x.scale[0] if centred and x.dtype.size == 1 else None
-            moments = [_Moments.of(rows, centred, step) for rows in folds]
-            joined = reduce(_Moments.joined, moments)
+            moments = [Moments.of(rows, centred, step) for rows in folds]
+            joined = reduce(Moments.joined, moments)
             importance = np.einsum("gkk->gk", joined.second)
             peaks = self._peaks(node, matrices, numbers, importance, x, levels)
             peaks = self._with_factors(node, matrices, numbers, peaks, x)
@@ -276,7 +275,7 @@ class Tuner:
         return stored
 
     def _for_float_inputs(
-        self, node: Node, matrices: np.ndarray, folds: Sequence[np.ndarray], found: _Moments
+        self, node: Node, matrices: np.ndarray, folds: Sequence[np.ndarray], found: Moments
     ) -> np.ndarray:
         """Real weights that make of the inputs which the quantized layers before give what ``matrices`` make of those
         of the float model, in least squares: with ``X`` and ``X + D``, W + (X^T X + damping)^-1 X^T D W (Li et al.,
@@ -368,48 +367,8 @@ def _thinned_folds(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def _for_inputs(adapt: bool, matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray]) -> np.ndarray:
     """Matrices rounded for rows of inputs of even and of odd samples."""
-    moments = [_Moments.of(rows, False) for rows in folds]
-    return _rounded(matrices, steps, [each.second for each in moments], reduce(_Moments.joined, moments).second, adapt)
-
-
-@dataclass(frozen=True)
-class _Moments:
-    """Of rows: how many, their mean ``[group, k]``, and their second moments ``[group, k, k]``, about the mean where
-    the bias takes care of that."""
-
-    rows: int
-    mean: np.ndarray
-    second: np.ndarray
-
-    @staticmethod
-    def of(rows: np.ndarray, centred: bool, step: float | None = None) -> _Moments:
-        """In float64, so that the order of the sums is of no matter; of centred multiples of ``step`` with less than 9
-        bits in a faster way."""
-        if centred and step is not None:
-            return _Moments._of_bytes(np.rint(rows / np.float32(step)), step)
-        wide = rows.astype(np.float64)
-        mean = wide.mean(axis=1) if centred else np.zeros((len(rows), rows.shape[2]))
-        wide -= mean[:, np.newaxis, :]
-        return _Moments(rows.shape[1], mean, wide.transpose(0, 2, 1) @ wide / rows.shape[1])
-
-    @staticmethod
-    def _of_bytes(integers: np.ndarray, step: float) -> _Moments:
-        """Sums of so few products that float32 holds each exactly are added up in float64."""
-        group, count, size = integers.shape
-        second = np.zeros((group, size, size))
-        for begin in range(0, count, _EXACT_ROWS):
-            some = integers[:, begin : begin + _EXACT_ROWS]
-            second += some.transpose(0, 2, 1) @ some
-        total = integers.sum(axis=1, dtype=np.float64)
-        second = (count * second - total[:, :, np.newaxis] * total[:, np.newaxis, :]) * (step / count) ** 2
-        return _Moments(count, total * (step / count), second)
-
-    def joined(self, other: _Moments) -> _Moments:
-        count = self.rows + other.rows
-        mean = (self.rows * self.mean + other.rows * other.mean) / count
-        parts = [(part.rows / count, part.second, part.mean - mean) for part in (self, other)]
-        second = sum(share * (own + off[:, :, np.newaxis] * off[:, np.newaxis, :]) for share, own, off in parts)
-        return _Moments(count, mean, np.asarray(second))
+    moments = [Moments.of(rows, False) for rows in folds]
+    return _rounded(matrices, steps, [each.second for each in moments], reduce(Moments.joined, moments).second, adapt)
 
 
 def _rounded(

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from ccml.ops.stacked import Operand, evaluate_node
-from ccml.quantization.tuning import _Moments
+from ccml.quantization.moments import Moments
 
 from tests.models import models_dir, needs_models
 from tests.ops.test_stacked import node_of
@@ -73,7 +73,7 @@ def test_moments_of_bytes_are_exact() -> None:
     """By sums of Python's integers, of rows so many that float32 could not hold the sums."""
     integers = np.random.default_rng(1).integers(-255, 256, (1, 700, 3))
     step = 0.25
-    found = _Moments.of((integers * step).astype(np.float32), True, step)
+    found = Moments.of((integers * step).astype(np.float32), True, step)
     rows = integers[0].tolist()
     count = len(rows)
     for k in range(3):
@@ -86,4 +86,4 @@ def test_moments_of_bytes_are_exact() -> None:
 
 def test_constant_rows_have_no_moments() -> None:
     rows = np.full((1, 300, 2), 77 * 0.1, np.float32)
-    assert not _Moments.of(rows, True, 0.1).second.any()
+    assert not Moments.of(rows, True, 0.1).second.any()
