@@ -14,12 +14,12 @@ Kernels that go row by row have the columns innermost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.build import minimum
-from ..ir.loops import Block, Load, Stmt, Var, as_expr
+from ..ir.loops import Block, Load, Var, as_expr
 from ..ir.loops_rewrite import loop, loop_index, substitute, walk_expr
 from .blocking import Axis, Blocking, Region, pieces, regions
 from .microkernel import Contraction, tile
@@ -42,7 +42,12 @@ def contraction_block(
     panel = _RowPanel.of(spec, blocking) if row_panels else None
     if panel is not None:
         return _in_row_panels(spec, blocking, names, panel)
-    out: list[Stmt] = []
+    return tuple(stmt for _, nest in region_nests(spec, blocking, names) for stmt in nest)
+
+
+def region_nests(spec: Contraction, blocking: Blocking, names: Names) -> Iterator[tuple[Var, Block]]:
+    """The loop nests of regions of columns, which may run in any order, each with the variable of its outermost loop,
+    that over blocks of columns: a region of one block has no such loop."""
     for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
         block_var = Var(names.fresh("nb"))
         body: Block = ()
@@ -50,8 +55,7 @@ def contraction_block(
             body += _row_loop(spec, blocking, names, region, block_var, *piece)
         for axis in reversed(spec.outer):
             body = loop(axis.var, axis.extent, *body)
-        out.extend(loop(block_var, region.blocks, *body))
-    return tuple(out)
+        yield block_var, loop(block_var, region.blocks, *body)
 
 
 @dataclass(frozen=True)

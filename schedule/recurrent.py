@@ -13,14 +13,14 @@ Of weights that the fastest cache does not hold, steps begin with those that the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.build import load, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Buffer, Expr, For, Load, Type, Var, as_expr
+from ..ir.loops import INDEX, Block, Buffer, Expr, Load, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.nest_tools import operand, optional
@@ -29,7 +29,7 @@ from ..ops.recurrent import lengths_position
 from ..ops.recurrent_nest import Cell, Cells, gru, lstm, rnn
 from .blocking import Axis, Product
 from .contraction import PackedWeights
-from .contraction_loops import contraction_block
+from .contraction_loops import region_nests
 from .dots import usable_dots
 from .generic import NestAdapter
 from .kernel import KernelContext
@@ -102,7 +102,7 @@ class _Direction:
             return (store(self.inputs[number, column], value, mask),)
 
         lhs = refs[x.name][*(axis.var for axis in outer), b, k]
-        return _product(ctx, self.w, self.bias, outer, Axis(b, shape[-2]), Axis(k, depth), lhs, finish)
+        return _joined(_product(ctx, self.w, self.bias, outer, Axis(b, shape[-2]), Axis(k, depth), lhs, finish))
 
 
 @dataclass(frozen=True)
@@ -155,16 +155,17 @@ class _PackedCell(Cell):
         row = Axis(Var(self.kernel.names.fresh("row")), self.batches if self.together else 1)
         part = slice(rows.start, rows.stop)
         weights, bias = self.packed.r[part], self.packed.recurrent_bias[part]
-        block = _product(self.kernel, weights, bias, (), row, k, state[row.var, k.var], finish)
-        self.blocks.update(stmt.var for stmt in block if isinstance(stmt, For))
-        return block
+        nests = _product(self.kernel, weights, bias, (), row, k, state[row.var, k.var], finish)
+        self.blocks.update(var for var, _ in nests)
+        return _joined(nests)
 
 
 def _product(
     ctx: KernelContext, weights: np.ndarray, bias: np.ndarray, outer: tuple[Axis, ...], row: Axis, k: Axis, lhs: Load,
     finish: Callable[[Expr, Expr, Expr, Expr | None], Block],
-) -> Block:  # fmt: skip
-    """``bias[n] + sum over k of lhs[row, k] * weights[n, k]``; ``finish(row, n, values, mask)`` takes vectors of it."""
+) -> Sequence[tuple[Var, Block]]:  # fmt: skip
+    """``bias[n] + sum over k of lhs[row, k] * weights[n, k]``; ``finish(row, n, values, mask)`` takes vectors of it.
+    A nest for each region of columns, with the variable of its loop over blocks of these."""
     columns = len(weights)
     repeats = outer[0].extent if outer else 1
     dots, reserve = usable_dots(ctx.cpu, DType.F32), ctx.cpu.registers.vector // 16
@@ -186,4 +187,8 @@ def _product(
         lambda region, block, vector: packed.load(region, (INDEX(0), block, k.var), vector), init,
         lambda r, column, value, lanes, active: finish(r, column, value, mask(lanes, active)),
     )  # fmt: skip
-    return contraction_block(spec, blocking, ctx.names)
+    return tuple(region_nests(spec, blocking, ctx.names))
+
+
+def _joined(nests: Sequence[tuple[Var, Block]]) -> Block:
+    return tuple(stmt for _, nest in nests for stmt in nest)

@@ -20,8 +20,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.artifacts.built import SANITIZED, run_artifact
 from tests.schedule.test_winograd import levels
+from tests.tools import needs
 
-HIDDEN, FEATURES, STEPS = 72, 5, 7
+HIDDEN, FEATURES, STEPS = 130, 5, 7
 
 BEFORE = """
 kernel k(x: f32[8] const, y: f32[8] inout)
@@ -113,5 +114,16 @@ def test_results_by_c(name: str, tmp_path: Path) -> None:
     machine = select("x86", cpu="x86-64-v3")
     program, inputs, expected = program_and_expected(name, machine, tmp_path)
     (found,) = run_artifact(program, machine, Emit.C, tmp_path / "out", [inputs], SANITIZED)
+    (actual,) = found.values()
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=2e-6)
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("name", ["lstm", "gru, reset behind the product"])
+def test_a_block_of_columns_of_its_own(name: str, tmp_path: Path) -> None:
+    """The last columns are one block, without a loop over blocks; its steps have an order."""
+    machine = select("linux-arm64")
+    program, inputs, expected = program_and_expected(name, machine, tmp_path)
+    (found,) = run_artifact(program, machine, Emit.OBJECT, tmp_path / "out", [inputs])
     (actual,) = found.values()
     np.testing.assert_allclose(actual, expected, rtol=0, atol=2e-6)
