@@ -1,4 +1,4 @@
-"""Cases: single operators, ordered pairs of them, and random graphs."""
+"""Cases: single operators, ordered pairs of them, random graphs, and networks of real sizes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from tests.fuzz.build import NARROW, Builder, NoOracleError, Parts, Tensor, UnfitError
+from tests.fuzz.networks import OPSET, REAL, network
+from tests.fuzz.oracle import evaluate
 from tests.fuzz.table import ROWS, common_opset, has_extents, operators, opsets
 
 _TRIES = 12
@@ -94,6 +96,24 @@ def graph(seed: int, prefix: str = "") -> Case | None:
     for value in values[-2:]:
         builder.output(value)
     return Case(f"graph {', '.join(used)}@{opset}#{seed}", builder.parts, opset)
+
+
+def sized(seed: int) -> Case | None:
+    """A network of float layers of real sizes."""
+    made = network(seed, REAL).graph
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.initializer}
+    (given,) = made.input
+    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    inputs = {given.name: np.random.default_rng([seed, 5]).normal(size=shape).astype(np.float32)}
+    values = inputs | constants
+    for node in made.node:
+        results = evaluate(node, [values.get(name) for name in node.input], OPSET)
+        if results is None:
+            return None
+        values |= zip(filter(None, node.output), results)
+    outputs = {value.name: values[value.name] for value in made.output}
+    parts = Parts(list(made.node), [OPSET] * len(made.node), inputs, constants, outputs)
+    return Case(f"network {', '.join(sorted({node.op_type for node in made.node}))}#{seed}", parts, OPSET)
 
 
 def _written(builder: Builder, operator: str) -> list[Tensor] | None:

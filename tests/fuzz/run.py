@@ -1,4 +1,5 @@
-"""Fuzzing as a script: singles, pairs, graphs of random operators, QDQ graphs, each against its reference.
+"""Fuzzing as a script: singles, pairs, graphs of random operators, QDQ graphs, and networks of float layers of real
+sizes, each against its reference.
 
     python -m tests.fuzz.run pairs --seed 1 --jobs 2 --out failures
     python -m tests.fuzz.run singles --count 20            # of each operator
@@ -26,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from tests.fuzz.cases import Case, graph, pair, single
+from tests.fuzz.cases import Case, graph, pair, single, sized
 from tests.fuzz.qdq import quantized
 from tests.fuzz.routes import ROUTES
 from tests.fuzz.run_cases import Outcome, Verdict, run_cases
@@ -35,7 +36,7 @@ from tests.fuzz.table import common_opset, operators
 Task = tuple[str, str, str, int]
 """A kind of case, the operators it is made of (or none), and its seed."""
 
-_BATCH = {"singles": 30, "pairs": 40, "graphs": 6, "qdq": 4}
+_BATCH = {"singles": 30, "pairs": 40, "graphs": 6, "qdq": 4, "networks": 1}
 KINDS = tuple(_BATCH)
 _CHUNK = 8
 """Batches for each call of a worker."""
@@ -56,6 +57,8 @@ def make(task: Task, prefix: str) -> Case | None:
         return single(first, seed, prefix)
     if kind == "pairs":
         return pair(first, second, seed, prefix)
+    if kind == "networks":
+        return sized(seed)
     return graph(seed, prefix) if kind == "graphs" else quantized(seed, prefix)
 
 

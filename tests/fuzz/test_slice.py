@@ -7,22 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tests.fuzz.cases import Case, graph, pair, single
+from tests.fuzz.cases import Case, graph, pair, single, sized
 from tests.fuzz.qdq import quantized
 from tests.fuzz.run_cases import Outcome, Verdict, run_cases
 from tests.fuzz.table import operators
 from tests.tools import needs
 
 
-def faults(cases: Sequence[Case], route: str = "jit") -> list[str]:
-    """What is wrong or an internal error, by case."""
+def faults(cases: Sequence[Case], route: str = "jit", together: int = 40) -> list[str]:
+    """What is wrong or an internal error, by case; so many ``together`` are one model."""
     by_opset: dict[int, list[Case]] = {}
     for case in cases:
         by_opset.setdefault(case.opset, []).append(case)
     outcomes: list[Outcome] = []
     for same in by_opset.values():
-        for start in range(0, len(same), 40):
-            outcomes += run_cases(same[start : start + 40], route)
+        for start in range(0, len(same), together):
+            outcomes += run_cases(same[start : start + together], route)
     refused = sum(outcome.verdict is Verdict.REFUSED for outcome in outcomes)
     assert refused <= max(1, 0.01 * len(outcomes)), [o.what for o in outcomes if o.verdict is Verdict.REFUSED]
     return [f"{o.case.name}: {o.what}" for o in outcomes if o.verdict in (Verdict.WRONG, Verdict.INTERNAL)]
@@ -56,6 +56,15 @@ def test_quantized_graphs() -> None:
     """All of them compile, and no result is more than a step off."""
     cases = [quantized(seed, f"p{seed}_") for seed in range(16)]
     assert not faults([case for case in cases if case is not None])
+
+
+@pytest.mark.parametrize(
+    ("route", "count"),
+    [("jit", 8), pytest.param("arm64", 3, marks=needs("aarch64-linux-gnu-gcc", "qemu-aarch64"))],
+)
+def test_networks_of_real_sizes(route: str, count: int) -> None:
+    """Loops are blocked, streamed and split as for no small layer."""
+    assert not faults([case for seed in range(count) if (case := sized(seed)) is not None], route, together=1)
 
 
 @pytest.mark.parametrize(
