@@ -10,21 +10,26 @@ of each other. Variables of loops around the one in question are the same in bot
           y[a*8 + i, b] = ...
 
 Where conditions leave a variable a single value, as in the last block of rows, an index need not depend on it; where
-they say which indices a passage has (``row >= a*8`` and ``row < a*8 + 8``), it may be anything. Block instructions may
-read parameters that nothing in the loops writes, and write what is allocated there.
+they say which indices a passage has (``row >= a*8`` and ``row < a*8 + 8``), it may be anything. What is a multiple of
+some number within which all the rest lies does not matter: ``b*64`` where the rest is within 0..63. Block instructions
+may read parameters that nothing in the loops writes, and write what is allocated there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from .bounds import Bounds, Linear
 from .instructions import NO_BLOCKS, BlockTable
 from .loops import Access, Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var
 from .loops_rewrite import most_lanes, stmt_loads, walk_expr
+
+_NUMBERS = 8
+"""That are tried as what indices are multiples of, but for a remainder, at most."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,38 @@ def _apart_in(accesses: Sequence[_Access], dim: int, var: Var, around: Sequence[
     steps = {form.terms[var] for form in forms if var in form.terms}
     wanted = [*steps] if len(steps) == 1 else []
     wanted += sorted(_told(forms[0], accesses[0].bounds, var) - steps)
-    return any(_apart_by(step, accesses, forms, dim, var, around) for step in wanted)
+    return any(
+        _apart_by(step, accesses, left, dim, var, around)
+        for left in chain([forms], _remainders(accesses, forms, dim, var))
+        for step in wanted
+    )
+
+
+def _remainders(accesses: Sequence[_Access], forms: Sequence[Linear], dim: int, var: Var) -> Iterator[list[Linear]]:
+    """``forms`` without their multiples of a number within which all of what is left lies: where that differs, the
+    indices do."""
+    first = min(Fraction(form.const) for form in forms)
+    own = max(abs(Fraction(form.terms.get(var, 0))) for form in forms)
+    numbers = {Fraction(form.const) - first for form in forms}
+    numbers |= {abs(Fraction(factor)) for form in forms for factor in form.terms.values()}
+    for number in sorted(number for number in numbers if number > own)[:_NUMBERS]:
+        left = [
+            Linear({atom: factor for atom, factor in form.terms.items() if factor % number}, form.const % number)
+            for form in forms
+        ]
+        least, greatest = _hull(accesses, left, dim)
+        if greatest - least < number:
+            yield left
+
+
+def _hull(accesses: Sequence[_Access], forms: Sequence[Linear], dim: int) -> tuple[int | float, int | float]:
+    """The least and the greatest value of ``forms``, those of all lanes in the last dimension."""
+    least, greatest = math.inf, -math.inf
+    for access, form in zip(accesses, forms, strict=True):
+        low, high = access.bounds.span(form)
+        last = access.lanes - 1 if dim == len(access.index) - 1 else 0
+        least, greatest = min(least, low), max(greatest, high + last)
+    return least, greatest
 
 
 def _apart_by(
@@ -145,7 +181,7 @@ def _apart_by(
     around: Sequence[Var],
 ) -> bool:
     """Whether all indices, whose linear ``forms`` are these, are ``step * var`` and something of fewer values."""
-    least, greatest = math.inf, -math.inf
+    rests: list[Linear] = []
     if len({tuple(form.terms.get(other, 0) for other in around) for form in forms}) > 1:
         return False
     for access, form in zip(accesses, forms, strict=True):
@@ -156,9 +192,8 @@ def _apart_by(
             rest = rest.without(other)
         if any(part in around for atom in rest.terms for part in walk_expr(atom)):
             return False
-        low, high = access.bounds.span(rest)
-        last = access.lanes - 1 if dim == len(access.index) - 1 else 0
-        least, greatest = min(least, low), max(greatest, high + last)
+        rests.append(rest)
+    least, greatest = _hull(accesses, rests, dim)
     return greatest - least < (step if step > 0 else -step)
 
 

@@ -1,6 +1,6 @@
 """Random networks quantized with random options, compiled, and compared with the model that the quantizer writes.
 
-    python -m tests.fuzz.quantizer --seed 1 --count 100 [--machine cortex-m4] [--budgets]
+    python -m tests.fuzz.quantizer --seed 1 --count 100 [--real] [--machine cortex-m4] [--budgets]
 
 Nothing may be an internal error; the written QDQ model, read again, has to give the same integers; and so has code for
 other machines. With ``--budgets`` each network gets a random budget on a random core, and what is written has to fit it
@@ -33,7 +33,7 @@ from ccml.report.budget import Budget
 from ccml.targets import select
 from ccml.verification.emulated_model import EmulatedModel
 
-from tests.fuzz.networks import network
+from tests.fuzz.networks import REAL, SMALL, Sizes, network
 
 _SAMPLES = 12
 
@@ -79,12 +79,12 @@ def device(rng: np.random.Generator, source: Source, data: list[Inputs], given: 
     return Device(machine, goal, Budget(**limit), _KIND, steering=bool(limit) or goal.max_ram is not None)
 
 
-def trial(seed: int, machine: str | None = None, *, budgets: bool = False) -> Trial:
+def trial(seed: int, machine: str | None = None, *, sizes: Sizes = SMALL, budgets: bool = False) -> Trial:
     rng = np.random.default_rng([seed, 4])
     chosen = options(rng)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "network.onnx"
-        onnx.save(network(seed), file)
+        onnx.save(network(seed, sizes), file)
         return _trial(rng, chosen, file, machine, budgets)
 
 
@@ -140,13 +140,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--real", action="store_true", help="networks of real sizes")
     parser.add_argument("--machine", help="compare with C for this target, too")
     parser.add_argument("--budgets", action="store_true", help="with a random budget on a random core")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     kinds: Counter[str] = Counter()
     for seed in range(given.seed, given.seed + given.count):
-        done = trial(seed, given.machine, budgets=given.budgets)
+        done = trial(seed, given.machine, sizes=REAL if given.real else SMALL, budgets=given.budgets)
         kinds[(done.problem or "ok").split(":")[0]] += 1
         low = done.sqnr is not None and done.sqnr < 15 and done.options.mode is Mode.INT8
         if done.problem or low:
