@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..costs.build import build_c, build_objects, has_compiler
-from ..costs.predict import is_predictable, predict
+from ..costs.predict import Costs, is_predictable, predict
 from ..driver import Compiled, lower_levels
 from ..emit_c.makefile import MAKEFILE
 from ..emit_llvm.levels import Level, level_of, with_common_memory
@@ -24,7 +25,7 @@ from ..report.schema import LevelInfo, Report, Route
 from ..report.sections import Section, code_size, sections_of
 from ..targets import Machine
 from .contents import Contents, read_contents
-from .emit import Emit, Objects, emit
+from .emit import Emit, Objects, emit_code, emit_sources
 from .folder import list_files, publish, staging
 from .options import DEFAULT_ARTIFACT, ArtifactOptions
 from .short_slices import with_short_slices
@@ -129,17 +130,8 @@ def write_artifacts(
 def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, more: More | None) -> Report:
     """Writes an artifact for a folder that holds what is ``beside`` it."""
     name = plan.program.name
-    objects = emit(plan.program, plan.machine, kinds, folder, plan.levels)
+    objects, costs, routes = _made(plan, kinds, folder)
     sections = None if objects is None else [_of_default(section, plan) for section in sections_of(objects)]
-    costs, predictable = None, is_predictable(plan.program, plan.machine)
-    routes: dict[str, Route] = {}
-    if objects is not None and predictable:
-        log.info("predicting costs")
-        built = build_objects(plan.program, plan.machine, objects)
-        costs, routes["llvm"] = predict(plan.program, plan.machine, built), route_of(built)
-    if Emit.C in kinds and predictable and has_compiler(plan.machine):
-        log.info("compiling the C to see what it takes")
-        routes["c"] = route_of(build_c(plan.program, plan.machine, folder))
     report = build_report(
         plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections, costs, routes
     )
@@ -150,6 +142,26 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, mo
     report = replace(report, accuracy=plan.accuracy, files=list_files(folder), levels=_levels(plan, objects or []))
     (folder / beside.report_file(name)).write_text(report.to_json(), encoding="utf-8", newline="\n")
     return report
+
+
+def _made(plan: Plan, kinds: Sequence[Emit], folder: Path) -> tuple[Objects | None, Costs | None, dict[str, Route]]:
+    """Writes C and machine code. Returns the objects, what the model costs by them, and what it takes by each way to
+    machine code: GCC compiles the C beside LLVM, which takes about as long."""
+    program, machine, routes = plan.program, plan.machine, dict[str, Route]()
+    predictable, costs, by_gcc = is_predictable(program, machine), None, None
+    custom = emit_sources(program, machine, kinds, folder, plan.levels)
+    with ThreadPoolExecutor(1) as beside:
+        if Emit.C in kinds and predictable and has_compiler(machine):
+            log.info("compiling the C to see what it takes")
+            by_gcc = beside.submit(build_c, program, machine, folder)
+        objects = emit_code(program, machine, kinds, folder, plan.levels, custom)
+        if objects is not None and predictable:
+            log.info("predicting costs")
+            built = build_objects(program, machine, objects)
+            costs, routes["llvm"] = predict(program, machine, built), route_of(built)
+        if by_gcc is not None:
+            routes["c"] = route_of(by_gcc.result())
+    return objects, costs, routes
 
 
 def _of_default(section: Section, plan: Plan) -> Section:

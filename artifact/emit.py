@@ -51,9 +51,17 @@ def emit(
     there, that is an error if ``kinds`` is the library alone, and a warning otherwise. The C of custom operators is
     compiled and is among the objects; where there is no compiler for it, it is written as C, and the header says so.
     """
-    name, linked = program.name, Emit.OBJECT in kinds or Emit.LIBRARY in kinds
-    of_machines = named_levels(name, levels) if levels else [Level(machine, program)]
-    custom = compiled_custom(of_machines) if linked else []
+    custom = emit_sources(program, machine, kinds, folder, levels)
+    return emit_code(program, machine, kinds, folder, levels, custom)
+
+
+def emit_sources(
+    program: Program, machine: Machine, kinds: Collection[Emit], folder: Path, levels: Sequence[Level] = ()
+) -> Objects | None:
+    """The part of :func:`emit` that is C and data. Returns the objects of custom operators, which are not among the
+    files yet: none for C alone, and ``None`` where nothing compiles them."""
+    name = program.name
+    custom = compiled_custom(_of_machines(program, machine, levels)) if _linked(kinds) else []
     if Emit.C in kinds:
         log.info("writing C")
         write_c(program, machine, folder, custom_apart=custom is None)
@@ -61,9 +69,18 @@ def emit(
         symbols = assign_symbols(program)
         header = public_header(program, machine, symbols, custom_apart=custom is None)
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
-        for file, text in custom_sources(program, symbols).items() if custom is None or not linked else ():
+        for file, text in custom_sources(program, symbols).items() if custom is None or not _linked(kinds) else ():
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
     write_weights(name, [program, *(level.program for level in levels)], folder)
+    return custom
+
+
+def emit_code(
+    program: Program, machine: Machine, kinds: Collection[Emit], folder: Path, levels: Sequence[Level],
+    custom: Objects | None,
+) -> Objects | None:  # fmt: skip
+    """The part of :func:`emit` that LLVM makes, ``custom`` being what :func:`emit_sources` returned."""
+    of_machines = _of_machines(program, machine, levels)
     for each in of_machines:
         if Emit.LLVM in kinds:
             text = emit_ir(each.program, each.machine)
@@ -72,14 +89,24 @@ def emit(
             log.info("generating assembly")
             text = emit_assembly(each.program, each.machine)
             (folder / f"{each.program.name}.s").write_text(text, encoding="utf-8", newline="\n")
-    if not linked:
+    if not _linked(kinds):
         return None
     log.info("generating machine code")
     code = level_objects(program, of_machines) if levels else emit_objects(program, machine)
     objects = [*code, *(custom or [])]
     exported = None if custom is None else exported_symbols(program)
-    write_machine_code(name, objects, of_machines[0].machine, kinds, folder, exported, bool(foreign_kernels(program)))
+    write_machine_code(
+        program.name, objects, of_machines[0].machine, kinds, folder, exported, bool(foreign_kernels(program))
+    )
     return objects
+
+
+def _of_machines(program: Program, machine: Machine, levels: Sequence[Level]) -> list[Level]:
+    return named_levels(program.name, levels) if levels else [Level(machine, program)]
+
+
+def _linked(kinds: Collection[Emit]) -> bool:
+    return Emit.OBJECT in kinds or Emit.LIBRARY in kinds
 
 
 def write_machine_code(
