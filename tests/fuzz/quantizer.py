@@ -25,6 +25,7 @@ from ccml.driver import Source, compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx.export import export_model
+from ccml.ir.graph import Graph
 from ccml.program.goal import Goal
 from ccml.quantization.device import Device
 from ccml.quantization.options import ACTIVATIONS, Mode, QuantizeOptions
@@ -131,9 +132,23 @@ def _compared(source: Source, x: np.ndarray, machine: str | None) -> str | None:
     if machine is None:
         return None
     found = EmulatedModel(compile_source(source, select(machine)), "c").run(feeds)["y"]
-    integers = wanted.dtype.kind != "f"
-    same = np.array_equal(found, wanted) if integers else np.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    integers = wanted.dtype.kind != "f" and not _in_floats(own.optimized)
+    same = np.array_equal(found, wanted) if integers else _near(found, wanted)
     return None if same else f"wrong: {machine} gives something else"
+
+
+def _in_floats(graph: Graph) -> bool:
+    """Whether something between inputs and outputs is computed in floats, as LayerNormalization is: what rounding
+    makes of these decides which integer follows."""
+    return any(value.dtype.is_float for value in graph.values() if value.name not in graph.constants)
+
+
+def _near(found: np.ndarray, wanted: np.ndarray) -> bool:
+    """Floats but for rounding; integers of which one in twenty may be a step or two off."""
+    if wanted.dtype.kind == "f":
+        return bool(np.allclose(found, wanted, rtol=1e-4, atol=1e-4))
+    apart = np.abs(found.astype(np.int64) - wanted.astype(np.int64))
+    return int(apart.max(initial=0)) <= 2 and float(np.mean(apart > 0)) < 0.05
 
 
 def main() -> int:
