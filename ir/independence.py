@@ -18,7 +18,7 @@ may read parameters that nothing in the loops writes, and write what is allocate
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -54,7 +54,7 @@ def separating_dimensions(loops: Sequence[For], blocks: BlockTable = NO_BLOCKS) 
     bounds = Bounds()
     for loop in loops:
         bounds = bounds.in_loop(loop.var, loop.extent)
-    collector = _Collector(blocks)
+    collector = _Collector(blocks, frozenset(loop.var for loop in loops))
     if not collector.block(loops[-1].body, bounds) or collector.written & collector.read_by_blocks:
         return None
     found = []
@@ -70,8 +70,10 @@ def separating_dimensions(loops: Sequence[For], blocks: BlockTable = NO_BLOCKS) 
 class _Collector:
     """Finds the accesses of parameters, and the parameters that are written."""
 
-    def __init__(self, blocks: BlockTable) -> None:
+    def __init__(self, blocks: BlockTable, variables: Collection[Var]) -> None:
+        """``variables`` are those of the loops in question."""
         self.blocks = blocks
+        self.variables = variables
         self.accesses: dict[str, list[_Access]] = {}
         self.written: set[str] = set()
         self.read_by_blocks: set[str] = set()
@@ -83,7 +85,7 @@ class _Collector:
             self._reads(stmt, bounds)
             match stmt:
                 case For(var, extent, body):
-                    if not self.block(body, bounds.in_loop(var, extent)):
+                    if var in self.variables or not self.block(body, bounds.in_loop(var, extent)):
                         return False
                 case If(cond, then, orelse):
                     if not self.block(then, bounds.assuming(cond)):

@@ -201,8 +201,9 @@ def _one_loop(body: Block) -> Block:
     if len(body) < 2 or not isinstance(body[0], For) or not isinstance(const_value(body[0].extent), int):
         return body
     first, rest = body[0], body[1:]
-    again = If(lt(first.var, first.extent), first.body, rest)
-    return (replace(first, extent=first.extent + 1, body=(again,)),)
+    var = Var(f"{first.var.name}_or_rest")  # loops of the rest may be of the same variable as the first
+    again = If(lt(var, first.extent), substitute(first.body, {first.var: var}), rest)
+    return (For(var, first.extent + 1, (again,), first.kind),)
 
 
 def _counts(loops: Sequence[For], wanted: int, most: int, threads: int, order: Sequence[int]) -> list[int]:

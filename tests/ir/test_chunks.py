@@ -68,6 +68,7 @@ def test_chunks_in_any_order_are_the_whole() -> None:
         ("for a:4, b:2\n    y[a, b] = y[a+1, b]", None),  # reads what the next one writes
         ("for a:4, b:2\n    y[floordiv(a, 2), b] = 0.0f32", None),
         ("for a:5, b:2\n    y[a, a+b*4] = 0.0f32\n    y[a, a*2+b*4] = 0.0f32", None),  # both write y[4, 8]
+        ("for a:4, b:2\n    for a:4\n      y[a, b] = 0.0f32", None),  # the inner a is another one
         ("for a:2, b:2\n    for i:4\n      y[0, i*4+a*2+b] = 0.0f32", (1, 1)),
         ("for a:2, b:2\n    for i:4\n      y[0, i*4+a*3+b] = 0.0f32", None),  # y[0, 4] twice
         ("for a:2, b:2\n    for i:2\n      y[0, i*4+a*2+b] = 0.0f32\n      y[0, i*4+a*2+b+3] = 0.0f32", None),

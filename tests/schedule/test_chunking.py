@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from ccml.ir.chunks import chunk_extents
+from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
+from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.program import Storage
 from ccml.program import chunking
 from ccml.program.chunking import split
@@ -47,3 +52,23 @@ def test_what_is_read_by_one_thread_alone() -> None:
     rows, columns = chunks("m:8, n:2", 2, constant=few, arena=few), chunks("m:8, n:2", 2, constant=many, arena=few)
     assert (rows, columns) == ((2, 2), (4,))
     assert chunks("m:8, n:2", 2, constant=many, arena=2 * many) == (2, 2)
+
+
+def test_what_is_behind_an_inner_loop_may_be_a_loop_of_the_same_variable() -> None:
+    text = """
+kernel k(y: f32[2,14] out)
+  for p:2
+    for i:6
+      for j:2
+        y[p, i*2+j] = 1.0f32
+    for i:2
+      y[p, i+12] = 2.0f32
+"""
+    kernel = parse_kernel(text)
+    found = split(kernel.body, 3, frozenset(), {})
+    assert found.chunked == 2
+    made = replace(kernel, body=found.body, chunked=found.chunked)
+    verify_kernel(made)
+    y = np.zeros((2, 14), np.float32)
+    run_kernel(made, {"y": y})
+    np.testing.assert_array_equal(y, np.broadcast_to(np.float32([1] * 12 + [2] * 2), y.shape))
