@@ -13,20 +13,26 @@ two outer loops are split into chunks, whose sizes are chosen here and now, so t
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from ..blocks import BLOCKS
 from ..errors import CcmlError, ErrorCode
+from ..instructions import INSTRUCTIONS
 from ..ir.loops import Access, Block, Buffer, Expr, Kernel
 from ..ir.loops_rewrite import map_accesses, used_buffers
+from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Program, Storage
 from ..ir.steps import Call, map_calls, walk_calls, walk_steps
 from ..schedule.params import accessed
 from ..targets.target import Machine
 from .chunking import Split, merged, operations, phases, split
 from .goal import Goal
+
+log = logging.getLogger(__name__)
 
 
 def partition(program: Program, machine: Machine, goal: Goal) -> Program:
@@ -129,8 +135,9 @@ class _Partition:
             for number, part in enumerate(parts)
         ]  # fmt: skip
 
-    def _parts_of(self, kernel: Kernel) -> Iterator[_Part]:
-        """The kernel itself, where nothing of it is split."""
+    def _parts_of(self, kernel: Kernel) -> Sequence[_Part]:
+        """The kernel itself, where nothing of it is split, or not all accesses of its chunks are shown to be in
+        range."""
         found = list(phases(kernel.body))
         seen = Counter(name for phase in found for name in {buffer.name for buffer in used_buffers(phase)})
         temporaries = {name for name in self.temporaries.get(kernel.name, ()) if seen[name] == 1}
@@ -140,18 +147,14 @@ class _Partition:
             else Split(phase)
             for phase in found
         ]
+        whole = _Part(kernel, tuple(range(len(kernel.params))), 0)
         if not any(each.chunked for each in splits):
-            yield _Part(kernel, tuple(range(len(kernel.params))), 0)
-            return
-        groups: list[Split] = []
-        for each in splits:
-            both = merged(groups[-1], each) if groups else None
-            if groups and not each.chunked and not groups[-1].chunked:
-                both = Split((*groups[-1].body, *each.body))
-            if both is None:
-                groups.append(each)
-            else:
-                groups[-1] = both
+            return (whole,)
+        parts = self._parts_by(kernel, _grouped(splits))
+        return parts if all(_is_valid(part.kernel) for part in parts if part.kernel.chunked) else (whole,)
+
+    def _parts_by(self, kernel: Kernel, groups: Sequence[Split]) -> Sequence[_Part]:
+        parts: list[_Part] = []
         written: set[str] = set()
         for number, group in enumerate(groups):
             params = _parameters(kernel, group, written)
@@ -159,14 +162,38 @@ class _Partition:
             places = tuple(place for place, param in enumerate(kernel.params) if param.name in params)
             name = kernel.name if len(groups) == 1 else self._name(f"{kernel.name}_phase{number}")
             made = replace(kernel, name=name, params=tuple(params.values()), body=body, chunked=group.chunked)
-            yield _Part(made, places, operations(body), group.own)
+            parts.append(_Part(made, places, operations(body), group.own))
             written |= {name for name, param in params.items() if param.access is not Access.READ}
+        return parts
 
     def _name(self, wanted: str) -> str:
         while wanted in self.names:
             wanted += "_"
         self.names.add(wanted)
         return wanted
+
+
+def _grouped(splits: Sequence[Split]) -> list[Split]:
+    """Neighbours together that run one right behind the other, and those that are not split."""
+    groups: list[Split] = []
+    for each in splits:
+        both = merged(groups[-1], each) if groups else None
+        if groups and not each.chunked and not groups[-1].chunked:
+            both = Split((*groups[-1].body, *each.body))
+        if both is None:
+            groups.append(each)
+        else:
+            groups[-1] = both
+    return groups
+
+
+def _is_valid(kernel: Kernel) -> bool:
+    try:
+        verify_kernel(kernel, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
+    except CcmlError:
+        log.warning("%s is not split for threads: its chunks are not shown to stay in range", kernel.name)
+        return False
+    return True
 
 
 def _rebinding(params: Mapping[str, Buffer]) -> Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]:
