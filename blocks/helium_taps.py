@@ -10,14 +10,20 @@ Sixteen channels are a *tile*, in a stream of words in the order in which they a
 
 Products of two taps fit a halfword together, if their weights allow it; that sum and the third product are multiplied
 by the factor one by one. Biases are ``bias * factor`` with the zero point and the rounding in them.
+
+Rows named ``halfword`` have halfwords of the products with factors. In place of a word their streams have two
+halfwords, each as the factors are: what is added before these products, and behind them. Most sums fit a halfword;
+assembly sees which do not, and takes another way there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ..ir.build import store
-from ..ir.loops import I32, Access, Expr, Kernel, Let, Var
+from ..ir.build import maximum, minimum, store
+from ..ir.loops import I32, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, param, signed
@@ -31,6 +37,8 @@ FACTORS, BIASES, PARITY = 12, 16, 12
 """Where factors and biases of even channels begin, and how far behind are those of odd ones."""
 SHIFT = 16
 """What sums are shifted by besides the argument: halfwords are left of them."""
+FACTOR_SHIFT = 15
+"""What products of halfwords and factors are shifted by, in rows that keep halfwords."""
 LARGEST_PAIR = 255
 """Of the absolute weights of the first two taps, whose products with bytes share a halfword."""
 
@@ -50,9 +58,28 @@ def pack(weights: np.ndarray, factors: np.ndarray, bias: np.ndarray) -> np.ndarr
     return np.concatenate(parts, axis=1).reshape(-1)
 
 
-def _taps(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -> Kernel:
+def pack_halfwords(weights: np.ndarray, factors: np.ndarray, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
+    """The stream of rows that keep halfwords, whose numbers for each channel are all halfwords."""
+    low, high = (np.zeros(-(-len(weights) // TILE) * TILE, np.int16) for _ in range(2))
+    low[: len(before)], high[: len(behind)] = before, behind
+    stream = pack(weights, factors, np.zeros(len(weights), np.int32)).reshape(-1, WORDS)
+    for parity in range(2):
+        for place, halfwords in ((BIASES, low), (BIASES + 4, high)):
+            first = place + parity * PARITY
+            each = np.ascontiguousarray(halfwords.reshape(-1, TILE)[:, parity::2]).view("<i4")
+            stream[:, first : first + 4] = each
+    return stream.reshape(-1)
+
+
+_Total = Callable[[Expr], Expr]
+
+
+def _each(
+    pixels: Number, pixel_step: Number, channels: Number, finish: Callable[[_Total, Expr, Expr], tuple[Block, Expr]]
+) -> Kernel:
     """Neighbouring pixels of ``y``, which are ``pixel_step`` bytes apart in the operands; ``x0`` to ``x2`` are what the
-    taps of the first pixel see: ``clamp((x0 * w0 + x1 * w1 + x2 * w2) * factor + bias >> 16 + shift)``."""
+    taps of the first pixel see. ``finish`` makes a byte of the sum of products, with the numbers of its channel: a
+    function that has a halfword or word of the stream, and the lane among its parity."""
     tiles = (channels + (TILE - 1)) // TILE
     w = param("w", DType.I32, tiles * WORDS, Access.READ, 4)
     x = [param(f"x{n}", DType.I8, (pixels - 1) * pixel_step + channels, Access.READ) for n in range(TAPS)]
@@ -60,20 +87,58 @@ def _taps(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -
     pixel, c = Var("pixel"), Var("c")
     first, lane = c // TILE * WORDS, c % TILE
     behind = first + lane % 2 * PARITY
-    place = lane // 2
-    half = w[behind + FACTORS + place // 2] << I32(16 - place % 2 * 16) >> 16
-    bias = w[behind + BIASES + place % 2 * 4 + place // 2]
 
     products = [
         signed(x[n], pixel * pixel_step + c) * byte_of(w[first + n * (TILE // 4) + lane // 4], lane % 4)
         for n in range(TAPS)
     ]
-    scaled, offset = Var("scaled", I32), Var("offset", I32)
     total: Expr = products[0] + products[1] + products[2]
-    halved = (scaled >> 1) + (offset >> 1) + (scaled & offset & 1)
-    lets = (Let(scaled, total * half), Let(offset, bias))
-    result = store(y[pixel * channels + c], clamped(halved >> I32(shift + (SHIFT - 1))))
+    lets, byte = finish(lambda place: w[behind + place], lane // 2, total)
+    result = store(y[pixel * channels + c], byte)
     return Kernel("taps", (w, *x, y), loop(pixel, pixels, *loop(c, channels, *lets, result)))
+
+
+def _halfword(word: _Total, begin: int, place: Expr) -> Expr:
+    return word(place // 2 + begin) << I32(16 - place % 2 * 16) >> 16
+
+
+def _taps(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -> Kernel:
+    """``clamp((x0 * w0 + x1 * w1 + x2 * w2) * factor + bias >> 16 + shift)``"""
+
+    def finish(word: _Total, place: Expr, total: Expr) -> tuple[Block, Expr]:
+        scaled, offset = Var("scaled", I32), Var("offset", I32)
+        lets = (
+            Let(scaled, total * _halfword(word, FACTORS, place)),
+            Let(offset, word(place % 2 * 4 + place // 2 + BIASES)),
+        )
+        halved = (scaled >> 1) + (offset >> 1) + (scaled & offset & 1)
+        return lets, clamped(halved >> I32(shift + (SHIFT - 1)))
+
+    return _each(pixels, pixel_step, channels, finish)
+
+
+def _halfwords(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -> Kernel:
+    """``clamp(sat(sat((x0 * w0 + x1 * w1 + x2 * w2 + before) * factor >> 15) + behind) >> shift)`` with halfwords that
+    saturate."""
+
+    def saturated(value: Expr) -> Expr:
+        return minimum(maximum(value, I32(-(1 << 15))), I32((1 << 15) - 1))
+
+    def finish(word: _Total, place: Expr, total: Expr) -> tuple[Block, Expr]:
+        factor, before, behind = (_halfword(word, begin, place) for begin in (FACTORS, BIASES, BIASES + 4))
+        scaled = Var("scaled", I32)
+        let = Let(scaled, saturated((total + before) * factor >> FACTOR_SHIFT))
+        return (let,), clamped(saturated(scaled + behind) >> I32(shift))
+
+    return _each(pixels, pixel_step, channels, finish)
+
+
+def _halfword_cycles(pixels: int, _: int, channels: int, __: int) -> float:
+    """Two pixels at a time, but for channels that fill no tile."""
+    pairs, alone = divmod(pixels, 2)
+    whole, rest = divmod(channels, TILE)
+    filling = min(rest, 1)
+    return 78 + pairs * (20 + 66 * whole + 158 * filling) + alone * (15 + 63 * (whole + filling))
 
 
 ROWS: tuple[BlockInstruction, ...] = (
@@ -81,5 +146,10 @@ ROWS: tuple[BlockInstruction, ...] = (
         "helium_depthwise_taps", ("pixels", "pixel_step", "channels", "shift"), _taps, MVE,
         ((3, 5, 5, 1), (2, 40, 20, 8), (2, 32, 32, 5)),
         cycles=Cycles(mve=lambda pixels, _, channels, __: 74 + pixels * (13 + 52 * -(-channels // TILE))),
+    ),
+    BlockInstruction(
+        "helium_depthwise_taps_halfword", ("pixels", "pixel_step", "channels", "shift"), _halfwords, MVE,
+        ((3, 5, 5, 4), (2, 40, 20, 8), (2, 32, 32, 2), (5, 48, 48, 6)),
+        cycles=Cycles(mve=_halfword_cycles),
     ),
 )

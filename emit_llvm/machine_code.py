@@ -1283,6 +1283,27 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "3ff73bafbdec108bbde8f087"
         ),
     },
+    "helium_depthwise_taps_halfword": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b88b0ddf89490c9f10f094ff0010c0cfa09f9dde9217adde923bccde9041201eb0b0402eb0b0503eb"
+            "0b0607eb0c084fea1c1ecde9000e0cf00f0e2cf00f00c0eb4b0bf444cde902ec0693baf1020ac0f29080dde9000e4ff0"
+            "000c4ef07dc0b1ec101eb0ec243f01ee024eb4ec10de01ee027ee2ee10ca0dee028e10ed14ff0dee02be14ef4e4810ed"
+            "08df18ef4e88b2ec101e16ef4c6810ed203f1aef4ca801ee02ce01ee02fe14ef5c40b5ec101e01ee02ce16ef5e6001ee"
+            "02feb3ec101e18ef5c8010ed1c3f1aef5ea001ee02ce01ee02fe14ef5c40b6ec101e01ee02ce16ef5e6001ee02fe10ed"
+            "101f18ef5c8010ed183f1aef5ea0f2ee10ca1cf0006f40f0e58014ef424b10ed0cdf18ef428b14ef504016ef4c6b10ed"
+            "04ff18ef50801aef4cab16ef5e6015ee694e1aef5ea019ee698e33ee054e17ee696e33ee098e1bee69ae33ee075ea7ec"
+            "105e33ee0b9ea8ec109e0ff07dc0ddf80cc059445a445b445c445d445e446744e044baf1020abff670af1af1020a7cd0"
+            "4ff0010b0098ddf890a00af001e871fe4d0f91ed001eb0ec243f01ee024e10ed20bf01ee027e71fe4d0f92ed009e09ee"
+            "0ace71fe4d0f93ed001e09ee0afe10ed1c3f14ef4c4801ee028e16ef4e6810ed14df01ee02be10ed08ff18ef4c8810ed"
+            "18df1aef4ea815ee0c0e19ee0c2e15ee0c5e20ef420819ee0c3e20ef500024ef424824ef5440b0ff504410ed0cdf17ee"
+            "0c0e1bee0c2e17ee0c7e20ef42081bee0c3e20ef500026ef426826ef5660b0ff506410ed10df10ed04ff14ef5c4016ef"
+            "5e6015ee694e17ee696e33ee054e33ee075e71fe4d0f87ed005ebbf1010f2bd349d801f1100102f1100203f1100307f1"
+            "1007baf1100a3ff788afdde9217adde9235626f00f0cb6eb0c081ed03af0010a1bd0dde90412069bdde9004e4ff09000"
+            "0efb0044614462446344674408f001e84ff0000b20466ae7204629442a442b443744baf1010a3ff762af08b0bdec108b"
+            "bde8f08f2de98e084ff0100c0cf001e84ff0020ba0f19000a1f11001a2f11002a3f110034be7bbf1020f0bd1a0f19000"
+            "a4f11001a5f11002a6f1100347464ff0030b3ce7bde88e0807f1100708f110084ff0000c0ff061c919e700bf"
+        ),
+    },
     "helium_window_sums": {
         ("thumbv8.1m.main",): (
             "2de9f04f89b00ff2dc0b02fb03fcabebcc0b0bf1090bbcf1070cc8bfabebcc0bdde912456e460746984646f8047b2f44"

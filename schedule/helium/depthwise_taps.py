@@ -11,13 +11,13 @@ Before::                                  After::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from ...blocks.helium_taps import LARGEST_PAIR, SHIFT, TAPS, TILE, pack
+from ...blocks.helium_taps import FACTOR_SHIFT, LARGEST_PAIR, SHIFT, TAPS, TILE, pack, pack_halfwords
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -29,8 +29,9 @@ from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..nibble_weights import are_nibbles
 from ..requantization import MOST_PRODUCT, requantization_of
+from .halfword_offsets import halfword_offsets
 
-PIECE_BYTES = 256
+PIECE_BYTES = 512
 """That are written at a time: outputs that take the place of inputs lie so far before them."""
 MOST_JOINED, ABOUT = 128, 1.1
 """Channels of neighbouring pixels that are side by side, as each has weights of its own; and what is about as fast."""
@@ -40,14 +41,16 @@ Outside = tuple[bool, ...]
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What the block takes of a requantization; ``words`` are its stream."""
+    """What a ``block`` takes of a requantization; ``words`` are its stream."""
 
+    block: str
     words: np.ndarray
     shift: int
 
     @staticmethod
     def of(ctx: KernelContext) -> _Numbers | None:
-        """``None`` where the requantization has no factors of halfwords, or where sums would not fit."""
+        """``None`` where the requantization has no factors of halfwords, or where sums would not fit. Sums are kept in
+        halfwords where that makes no difference."""
         anchor, constant = ctx.contraction
         assert constant is not None
         operands = Columns.of(ctx, anchor, constant)
@@ -59,13 +62,21 @@ class _Numbers:
         if found is None or np.any(np.abs(weights[:, : TAPS - 1]).sum(axis=1) > LARGEST_PAIR):
             return None
         factors, shift = found
-        bias = operands.bias * factors.astype(np.int64) + (rq.zero_point << shift) + (1 << shift - 1)
-        if np.any(np.abs(bias) >= 1 << 31):
-            return None
         taps = np.zeros((len(weights), TAPS), np.int64)
         taps[:, : weights.shape[1]] = weights
         joined = _joined(ctx)
-        return _Numbers(pack(*(np.concatenate([each] * joined) for each in (taps, factors, bias))), shift - SHIFT)
+
+        def stream(pack: Callable[..., np.ndarray], *numbers: np.ndarray) -> np.ndarray:
+            return pack(*(np.concatenate([each] * joined) for each in (taps, factors, *numbers)))
+
+        halfwords = halfword_offsets(operands, factors.astype(np.int64), shift, rq.zero_point)
+        if halfwords is not None:
+            words = stream(pack_halfwords, *halfwords)
+            return _Numbers("helium_depthwise_taps_halfword", words, shift - FACTOR_SHIFT)
+        bias = operands.bias * factors.astype(np.int64) + (rq.zero_point << shift) + (1 << shift - 1)
+        if np.any(np.abs(bias) >= 1 << 31):
+            return None
+        return _Numbers("helium_depthwise_taps", stream(pack, bias), shift - SHIFT)
 
 
 def _order(ctx: KernelContext) -> Order:
@@ -180,4 +191,4 @@ class _HeliumTaps:
 
         y = layer.pointer(layer.y, layer.place(batch, row, column))
         scalars = (count // joined, joined * self.step, joined * layer.channels, self.numbers.shift)
-        return Invoke("helium_depthwise_taps", (weights, *(seen(n) for n in range(TAPS)), y), scalars)
+        return Invoke(self.numbers.block, (weights, *(seen(n) for n in range(TAPS)), y), scalars)

@@ -25,7 +25,7 @@ from tests.schedule.test_staged import Route, assert_exact, by_c, by_jit, by_obj
 from tests.tools import needs
 
 M55 = select("cortex-m55")
-BLOCK = "helium_depthwise_taps"
+BLOCK, HALFWORDS = "helium_depthwise_taps", "helium_depthwise_taps_halfword"
 
 
 def layer(shape: tuple[int, ...], *kernel: int, **attrs: object) -> Graph:
@@ -64,7 +64,7 @@ def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
 
 @by_graph
 def test_one_block_computes_it(graph: Graph) -> None:
-    assert blocks(graph, M55) <= {BLOCK, "helium_fill"}
+    assert blocks(graph, M55) <= {HALFWORDS, "helium_fill"}
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
@@ -76,12 +76,15 @@ def test_on_cortex_m55(graph: Graph, route: Route, tmp_path: Path) -> None:
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 @pytest.mark.parametrize(("machine", "route"), [(with_helium(), by_jit), (M55, by_c)], ids=["meaning", "assembly"])
-def test_sums_that_leave_a_word_before_they_are_shifted(machine: Machine, route: Route, tmp_path: Path) -> None:
-    """Weights of 127 and a zero point of -128: sums times the greatest factor take 33 bits."""
-    graph = layer((1, 40, 16), 3, pad=(1, 1), zero_point=-128)
-    signs = np.where(np.arange(16) % 4 == 3, -127, 127)
-    graph = with_weights(graph, np.broadcast_to(signs[:, np.newaxis, np.newaxis], (16, 3, 1)))
-    assert BLOCK in blocks(graph, M55)
+@pytest.mark.parametrize(("zero_point", "block"), [(-128, BLOCK), (0, HALFWORDS)])
+def test_sums_that_leave_a_word_or_halfword(
+    zero_point: int, block: str, machine: Machine, route: Route, tmp_path: Path
+) -> None:
+    """Weights of 127: sums times the greatest factor take 33 bits with a zero point of -128, and sums 17 without."""
+    graph = layer((1, 40, 40), 3, pad=(1, 1), zero_point=zero_point)
+    signs = np.where(np.arange(40) % 4 == 3, -127, 127)
+    graph = with_weights(graph, np.broadcast_to(signs[:, np.newaxis, np.newaxis], (40, 3, 1)))
+    assert block in blocks(graph, M55)
     assert_exact(graph, machine, route, tmp_path)
 
 
