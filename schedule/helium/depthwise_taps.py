@@ -23,6 +23,7 @@ from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.attributes import ints
 from ...ops.halfword_factors import halfword_factors
+from ...ops.integer import zero_point
 from ..block_depthwise import DepthwiseLayer, Order
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns, start
@@ -69,7 +70,9 @@ class _Numbers:
         def stream(pack: Callable[..., np.ndarray], *numbers: np.ndarray) -> np.ndarray:
             return pack(*(np.concatenate([each] * joined) for each in (taps, factors, *numbers)))
 
-        halfwords = halfword_offsets(operands, factors.astype(np.int64), shift, rq.zero_point)
+        halfwords = halfword_offsets(
+            operands, factors.astype(np.int64), shift, rq.zero_point, zero_point(anchor.attrs)
+        )
         if halfwords is not None:
             words = stream(pack_halfwords, *halfwords)
             return _Numbers("helium_depthwise_taps_halfword", words, shift - FACTOR_SHIFT)

@@ -14,19 +14,22 @@ from ..byte_operands import Columns
 MOST_SHIFT = 8
 """With it a halfword has room for the results of a byte and no more."""
 MOST_BEFORE, PARTS, TRIED = (1 << 14) - 1, 4096, 16
-"""What may be added to a product of bytes in a halfword; how far from 0 other parts of a bias are than all of it, and
-how many of these are tried."""
+"""What may be added to a product of bytes in a halfword; how far from that or the bias the parts of it are, and how many
+of these are tried."""
+QUIET = 1 << 14
+"""What sums do not exceed while an input that is zero is added up: there is as much room for others."""
 LOW, HIGH = -(1 << 15), (1 << 15) - 1
 RESULTS = np.arange(-127, 128, dtype=np.int64)
 """Those that are reached by some sum, and not by all below it."""
 
 
 def halfword_offsets(
-    operands: Columns, factors: np.ndarray, shift: int, zero_point: int
+    operands: Columns, factors: np.ndarray, shift: int, zero_point: int, zero: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """What is added to the sums of each channel, and to their products shifted by ``FACTOR_SHIFT``, if
     ``clamp(sat(sat((sum + before) * factor >> FACTOR_SHIFT) + behind) >> shift - FACTOR_SHIFT)`` equals
-    ``clamp(zero_point + ((sum + bias) * factor + 2^(shift - 1) >> shift))`` for all sums that occur.
+    ``clamp(zero_point + ((sum + bias) * factor + 2^(shift - 1) >> shift))`` for all sums that occur,
+    and sums stay in halfwords where the input is ``zero``, for most of their terms to be added will be small.
     """
     left = shift - FACTOR_SHIFT
     if not 0 < left <= MOST_SHIFT:
@@ -36,7 +39,8 @@ def halfword_offsets(
     if any(pair is None for pair in found):
         return None
     before, behind = np.array(found, np.int64).T
-    return before, behind
+    sums = before[:, np.newaxis] + zero * np.cumsum(operands.weights, axis=1)
+    return (before, behind) if np.all(np.abs(sums) <= QUIET) else None
 
 
 def _of_channel(bias: int, factor: int, spread: int, left: int, zero_point: int) -> tuple[int, int] | None:
@@ -65,7 +69,8 @@ def _beyond(least: np.ndarray) -> np.ndarray:
 
 def _parts(bias: int, factor: int) -> list[int]:
     """Of a bias, all of it if that fits, and those whose rest is next to whole steps of the product."""
-    parts = np.arange(-PARTS, PARTS + 1, dtype=np.int64)
+    near = min(max(bias, PARTS - MOST_BEFORE), MOST_BEFORE - PARTS)
+    parts = np.arange(near - PARTS, near + PARTS + 1, dtype=np.int64)
     rest = (bias - parts) * factor % (1 << FACTOR_SHIFT)
     nearest = parts[np.argsort(rest, kind="stable")[:TRIED]].tolist()
     return [bias, *nearest] if abs(bias) <= MOST_BEFORE else nearest
