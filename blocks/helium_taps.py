@@ -1,5 +1,5 @@
-"""The block instruction of cores with Helium for depthwise convolutions of bytes with up to three taps: channels in
-lanes, rows of the input as they are.
+"""Block instructions of cores with Helium for depthwise convolutions of bytes with few taps: channels in lanes, rows of
+the input as they are.
 
 Sixteen channels are a *tile*, in a stream of words in the order in which they are read::
 
@@ -13,28 +13,29 @@ by the factor one by one. Biases are ``bias * factor`` with the zero point and t
 
 Rows named ``halfword`` have halfwords of the products with factors. In place of a word their streams have two
 halfwords, each as the factors are: what is added before these products, and behind them. Most sums fit a halfword;
-assembly sees which do not, and takes another way there.
+assembly sees which do not, and takes another way there. ``helium_depthwise_nine_halfword`` has nine taps, the others
+three.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 
 from ..ir.build import maximum, minimum, store
-from ..ir.loops import I32, Access, Block, Expr, Kernel, Let, Var
+from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, param, signed
 from .instruction import MVE, BlockInstruction, Cycles
 
-TAPS = 3
+TAPS, NINE = 3, 9
 TILE = 16
-WORDS = 36
-"""Of a tile."""
-FACTORS, BIASES, PARITY = 12, 16, 12
-"""Where factors and biases of even channels begin, and how far behind are those of odd ones."""
+BIASES, PARITY = 4, 12
+"""How far behind the factors of even channels their biases begin, and how far those of odd ones."""
 SHIFT = 16
 """What sums are shifted by besides the argument: halfwords are left of them."""
 FACTOR_SHIFT = 15
@@ -43,15 +44,25 @@ LARGEST_PAIR = 255
 """Of the absolute weights of the first two taps, whose products with bytes share a halfword."""
 
 
+def _factors(taps: int) -> int:
+    """Where the factors of even channels begin."""
+    return taps * TILE // 4
+
+
+def _words(taps: int) -> int:
+    """Of a tile."""
+    return _factors(taps) + 2 * PARITY
+
+
 def pack(weights: np.ndarray, factors: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """The stream for weights [channel, tap], factors and biases [channel]; what fills no tile is zero."""
-    tiles = -(-len(weights) // TILE)
+    tiles, count = -(-len(weights) // TILE), weights.shape[1]
     taps, halfwords, words = (
         np.zeros((tiles * TILE, *array.shape[1:]), dtype)
         for array, dtype in ((weights, np.int8), (factors, np.int16), (bias, np.int32))
     )
     taps[: len(weights)], halfwords[: len(factors)], words[: len(bias)] = weights, factors, bias
-    parts = [np.ascontiguousarray(taps.reshape(tiles, TILE, TAPS).transpose(0, 2, 1)).view("<i4").reshape(tiles, -1)]
+    parts = [np.ascontiguousarray(taps.reshape(tiles, TILE, count).transpose(0, 2, 1)).view("<i4").reshape(tiles, -1)]
     for parity in range(2):
         parts.append(np.ascontiguousarray(halfwords.reshape(tiles, TILE)[:, parity::2]).view("<i4"))
         parts += [words.reshape(tiles, TILE)[:, parity + 2 * n :: 4] for n in range(2)]
@@ -62,10 +73,10 @@ def pack_halfwords(weights: np.ndarray, factors: np.ndarray, before: np.ndarray,
     """The stream of rows that keep halfwords, whose numbers for each channel are all halfwords."""
     low, high = (np.zeros(-(-len(weights) // TILE) * TILE, np.int16) for _ in range(2))
     low[: len(before)], high[: len(behind)] = before, behind
-    stream = pack(weights, factors, np.zeros(len(weights), np.int32)).reshape(-1, WORDS)
+    stream = pack(weights, factors, np.zeros(len(weights), np.int32)).reshape(-1, _words(weights.shape[1]))
     for parity in range(2):
-        for place, halfwords in ((BIASES, low), (BIASES + 4, high)):
-            first = place + parity * PARITY
+        for place, halfwords in ((BIASES, low), (2 * BIASES, high)):
+            first = _factors(weights.shape[1]) + place + parity * PARITY
             each = np.ascontiguousarray(halfwords.reshape(-1, TILE)[:, parity::2]).view("<i4")
             stream[:, first : first + 4] = each
     return stream.reshape(-1)
@@ -75,24 +86,25 @@ _Total = Callable[[Expr], Expr]
 
 
 def _each(
-    pixels: Number, pixel_step: Number, channels: Number, finish: Callable[[_Total, Expr, Expr], tuple[Block, Expr]]
-) -> Kernel:
-    """Neighbouring pixels of ``y``, which are ``pixel_step`` bytes apart in the operands; ``x0`` to ``x2`` are what the
-    taps of the first pixel see. ``finish`` makes a byte of the sum of products, with the numbers of its channel: a
-    function that has a halfword or word of the stream, and the lane among its parity."""
+    taps: int, pixels: Number, pixel_step: Number, channels: Number,
+    finish: Callable[[_Total, Expr, Expr], tuple[Block, Expr]],
+) -> Kernel:  # fmt: skip
+    """Neighbouring pixels of ``y``, which are ``pixel_step`` bytes apart in the operands; ``x0``, ``x1`` and so on are
+    what the ``taps`` of the first pixel see. ``finish`` makes a byte of the sum of products, with the numbers of its
+    channel: a function that has a word of the stream, from its factors on, and the lane among its parity."""
     tiles = (channels + (TILE - 1)) // TILE
-    w = param("w", DType.I32, tiles * WORDS, Access.READ, 4)
-    x = [param(f"x{n}", DType.I8, (pixels - 1) * pixel_step + channels, Access.READ) for n in range(TAPS)]
+    w = param("w", DType.I32, tiles * _words(taps), Access.READ, 4)
+    x = [param(f"x{n}", DType.I8, (pixels - 1) * pixel_step + channels, Access.READ) for n in range(taps)]
     y = param("y", DType.I8, pixels * channels, Access.WRITE)
     pixel, c = Var("pixel"), Var("c")
-    first, lane = c // TILE * WORDS, c % TILE
-    behind = first + lane % 2 * PARITY
+    first, lane = c // TILE * _words(taps), c % TILE
+    behind = first + lane % 2 * PARITY + _factors(taps)
 
     products = [
         signed(x[n], pixel * pixel_step + c) * byte_of(w[first + n * (TILE // 4) + lane // 4], lane % 4)
-        for n in range(TAPS)
+        for n in range(taps)
     ]
-    total: Expr = products[0] + products[1] + products[2]
+    total = reduce(add, products)
     lets, byte = finish(lambda place: w[behind + place], lane // 2, total)
     result = store(y[pixel * channels + c], byte)
     return Kernel("taps", (w, *x, y), loop(pixel, pixels, *loop(c, channels, *lets, result)))
@@ -108,29 +120,31 @@ def _taps(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -
     def finish(word: _Total, place: Expr, total: Expr) -> tuple[Block, Expr]:
         scaled, offset = Var("scaled", I32), Var("offset", I32)
         lets = (
-            Let(scaled, total * _halfword(word, FACTORS, place)),
+            Let(scaled, total * _halfword(word, 0, place)),
             Let(offset, word(place % 2 * 4 + place // 2 + BIASES)),
         )
         halved = (scaled >> 1) + (offset >> 1) + (scaled & offset & 1)
         return lets, clamped(halved >> I32(shift + (SHIFT - 1)))
 
-    return _each(pixels, pixel_step, channels, finish)
+    return _each(TAPS, pixels, pixel_step, channels, finish)
 
 
-def _halfwords(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -> Kernel:
-    """``clamp(sat(sat((x0 * w0 + x1 * w1 + x2 * w2 + before) * factor >> 15) + behind) >> shift)`` with halfwords that
+def _halfwords(taps: int, pixels: Number, pixel_step: Number, channels: Number, shift: Number) -> Kernel:
+    """``clamp(sat(sat((x0 * w0 + x1 * w1 + ... + before) * factor >> 15) + behind) >> shift)`` with halfwords that
     saturate."""
 
     def saturated(value: Expr) -> Expr:
         return minimum(maximum(value, I32(-(1 << 15))), I32((1 << 15) - 1))
 
     def finish(word: _Total, place: Expr, total: Expr) -> tuple[Block, Expr]:
-        factor, before, behind = (_halfword(word, begin, place) for begin in (FACTORS, BIASES, BIASES + 4))
+        factor, before, behind = (_halfword(word, begin, place) for begin in (0, BIASES, 2 * BIASES))
         scaled = Var("scaled", I32)
-        let = Let(scaled, saturated((total + before) * factor >> FACTOR_SHIFT))
+        # The upper word of twice the sum and the factor as an upper halfword: a sum of nine takes more than 16 bits.
+        product = Call("mul_high", ((total + before) << 1, factor << FACTOR_SHIFT + 1), I32)
+        let = Let(scaled, saturated(product))
         return (let,), clamped(saturated(scaled + behind) >> I32(shift))
 
-    return _each(pixels, pixel_step, channels, finish)
+    return _each(taps, pixels, pixel_step, channels, finish)
 
 
 def _halfword_cycles(pixels: int, _: int, channels: int, __: int) -> float:
@@ -141,6 +155,11 @@ def _halfword_cycles(pixels: int, _: int, channels: int, __: int) -> float:
     return 78 + pairs * (20 + 66 * whole + 158 * filling) + alone * (15 + 63 * (whole + filling))
 
 
+def _nine_cycles(pixels: int, _: int, channels: int, __: int) -> float:
+    whole, rest = divmod(channels, TILE)
+    return 88 + pixels * (32 + 78 * whole + 337 * min(rest, 1))
+
+
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_depthwise_taps", ("pixels", "pixel_step", "channels", "shift"), _taps, MVE,
@@ -148,8 +167,13 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=lambda pixels, _, channels, __: 74 + pixels * (13 + 52 * -(-channels // TILE))),
     ),
     BlockInstruction(
-        "helium_depthwise_taps_halfword", ("pixels", "pixel_step", "channels", "shift"), _halfwords, MVE,
+        "helium_depthwise_taps_halfword", ("pixels", "pixel_step", "channels", "shift"), partial(_halfwords, TAPS), MVE,
         ((3, 5, 5, 4), (2, 40, 20, 8), (2, 32, 32, 2), (5, 48, 48, 6)),
         cycles=Cycles(mve=_halfword_cycles),
+    ),
+    BlockInstruction(
+        "helium_depthwise_nine_halfword", ("pixels", "pixel_step", "channels", "shift"), partial(_halfwords, NINE), MVE,
+        ((3, 5, 5, 4), (2, 40, 20, 8), (1, 32, 32, 2), (5, 48, 48, 6)),
+        cycles=Cycles(mve=_nine_cycles),
     ),
 )

@@ -1304,6 +1304,25 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "a4f11001a5f11002a6f1100347464ff0030b3ce7bde88e0807f1100708f110084ff0000c0ff061c919e700bf"
         ),
     },
+    "helium_depthwise_nine_halfword": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b86b0ddf8a4b0cbf10f0b4ff0010c0cfa0bfbdde92645289e4fea161ecde9000e06f00f0726f00f06"
+            "a5eb0605cde9027504940df17c0c9ce8f007dde9000e4ff0000c4ef095c0b1ec101eb0ec3c3fe2ee10ca01ee024eb2ec"
+            "109e01ee027e10ed14df14ef4c4810ed08ff16ef4e6810ed38bf09ee0aceb3ec101e09ee0afe14ef5c4010ed343f16ef"
+            "5e6001ee02ceb4ec109e01ee02fe14ef5c4010ed30bf16ef5e6009ee0aceb5ec101e09ee0afe14ef5c4010ed2c3f16ef"
+            "5e6001ee02ceb6ec109e01ee02fe14ef5c4010ed28bf16ef5e6009ee0aceb7ec101e09ee0afe14ef5c4010ed243f16ef"
+            "5e6001ee02ceb8ec109e01ee02fe14ef5c4010ed20bf16ef5e6009ee0aceb9ec101e09ee0afe14ef5c4010ed1c3f16ef"
+            "5e6001ee02ce10ed189f01ee02fe14ef5c4010ed0cbf16ef5e60f2ee10ca10ed10df1cf0006f40f0398014ef484b10ed"
+            "04ff16ef4a6b14ef5c4016ef5e6015ee6b4e17ee6b6e33ee054e33ee075eaaec105e0ff095c0ddf808c0bcf1000f40f0"
+            "1880ddf80cc06144624463446444654466446744e044e144ddf810c0bcf1010ccdf810c03ff74daf06b0bdec108bbde8"
+            "f08f0cf001e84ff0000c05e04ff0100ca0f1f0000cf001e82de9fe4390ed28df90ed34ffb0ee4c4fb0ee4c7fb0ee4e8f"
+            "b0ee4ebf69464ff0090351f8042ba2eb0c0271fe4d0f92ed001eb0ec043f01ee02ce01ee02feb0ee4c0fb0ee4c3f24ef"
+            "4048b0ee4e0f26ef4268b0ee4e3f28ef40882aef42a8013bdfdc90ed001fb0ee402fb0ee401fb0ef5225b0ef500524ef"
+            "424b26ef406b37ee054e37ee075e90ed0c1fb0ee402fb0ee401fb0ef5225b0ef500528ef428b2aef40ab37ee098e37ee"
+            "0b9e90ed081f90ed143f14ef504018ef528015ee6b4e19ee6b8e00f1600033ee054e33ee095e71fe4d0f8aed005ebde8"
+            "fe43bcf1000f06d00af1100a4ff0000c0ff033c95fe7ddf808c0e24461e700bf"
+        ),
+    },
     "helium_window_sums": {
         ("thumbv8.1m.main",): (
             "2de9f04f89b00ff2dc0b02fb03fcabebcc0b0bf1090bbcf1070cc8bfabebcc0bdde912456e460746984646f8047b2f44"

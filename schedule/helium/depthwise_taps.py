@@ -1,4 +1,4 @@
-"""Depthwise convolution of bytes with up to three taps on cores with Helium, without staging
+"""Depthwise convolution of bytes with up to nine taps on cores with Helium, without staging
 (``blocks/helium_taps.py``).
 
 Before::                                  After::
@@ -17,7 +17,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ...blocks.helium_taps import FACTOR_SHIFT, LARGEST_PAIR, SHIFT, TAPS, TILE, pack, pack_halfwords
+from ...blocks.helium_taps import FACTOR_SHIFT, LARGEST_PAIR, NINE, SHIFT, TAPS, TILE, pack, pack_halfwords
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -42,9 +42,10 @@ Outside = tuple[bool, ...]
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What a ``block`` takes of a requantization; ``words`` are its stream."""
+    """What a ``block`` of some ``taps`` takes of a requantization; ``words`` are its stream."""
 
     block: str
+    taps: int
     words: np.ndarray
     shift: int
 
@@ -60,26 +61,27 @@ class _Numbers:
             return None
         bounds = [(int(low), int(high)) for low, high in zip(*operands.bounds, strict=True)]
         found = halfword_factors(rq.scale, bounds, rq.zero_point, -128, 127)
-        if found is None or np.any(np.abs(weights[:, : TAPS - 1]).sum(axis=1) > LARGEST_PAIR):
+        few = weights.shape[1] <= TAPS
+        if found is None or few and np.any(np.abs(weights[:, : TAPS - 1]).sum(axis=1) > LARGEST_PAIR):
             return None
         factors, shift = found
-        taps = np.zeros((len(weights), TAPS), np.int64)
+        count = TAPS if few else NINE
+        taps = np.zeros((len(weights), count), np.int64)
         taps[:, : weights.shape[1]] = weights
         joined = _joined(ctx)
 
         def stream(pack: Callable[..., np.ndarray], *numbers: np.ndarray) -> np.ndarray:
             return pack(*(np.concatenate([each] * joined) for each in (taps, factors, *numbers)))
 
-        halfwords = halfword_offsets(
-            operands, factors.astype(np.int64), shift, rq.zero_point, zero_point(anchor.attrs)
-        )
+        wide = factors.astype(np.int64)
+        halfwords = halfword_offsets(operands, wide, shift, rq.zero_point, zero_point(anchor.attrs))
         if halfwords is not None:
-            words = stream(pack_halfwords, *halfwords)
-            return _Numbers("helium_depthwise_taps_halfword", words, shift - FACTOR_SHIFT)
-        bias = operands.bias * factors.astype(np.int64) + (rq.zero_point << shift) + (1 << shift - 1)
-        if np.any(np.abs(bias) >= 1 << 31):
+            block = f"helium_depthwise_{'taps' if few else 'nine'}_halfword"
+            return _Numbers(block, count, stream(pack_halfwords, *halfwords), shift - FACTOR_SHIFT)
+        bias = operands.bias * wide + (rq.zero_point << shift) + (1 << shift - 1)
+        if not few or np.any(np.abs(bias) >= 1 << 31):
             return None
-        return _Numbers("helium_depthwise_taps", stream(pack, bias), shift - SHIFT)
+        return _Numbers("helium_depthwise_taps", count, stream(pack, bias), shift - SHIFT)
 
 
 def _order(ctx: KernelContext) -> Order:
@@ -102,11 +104,11 @@ def _joined(ctx: KernelContext) -> int:
 
 def is_helium_taps(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` with one channel per group of the input and of the output and at most
-    ``TAPS`` taps, of int8 with constant weights, and a requantization by factors behind it, which is all."""
+    ``NINE`` taps, of int8 with constant weights, and a requantization by factors behind it, which is all."""
     if not is_byte_depthwise(ctx, (3, 4)):
         return False
     _, weights = ctx.contraction
-    if weights is None or weights[0].size > TAPS or are_nibbles(weights):
+    if weights is None or weights[0].size > NINE or are_nibbles(weights):
         return False
     return _Numbers.of(ctx) is not None
 
@@ -194,4 +196,4 @@ class _HeliumTaps:
 
         y = layer.pointer(layer.y, layer.place(batch, row, column))
         scalars = (count // joined, joined * self.step, joined * layer.channels, self.numbers.shift)
-        return Invoke(self.numbers.block, (weights, *(seen(n) for n in range(TAPS)), y), scalars)
+        return Invoke(self.numbers.block, (weights, *(seen(n) for n in range(self.numbers.taps)), y), scalars)

@@ -14,8 +14,8 @@ from ..byte_operands import Columns
 MOST_SHIFT = 8
 """With it a halfword has room for the results of a byte and no more."""
 MOST_BEFORE, PARTS, TRIED = (1 << 14) - 1, 4096, 16
-"""What may be added to a product of bytes in a halfword; how far from that or the bias the parts of it are, and how many
-of these are tried."""
+"""What may be added to a product of bytes in a halfword; how far from that or the bias the parts of it are, and how
+many of these are tried."""
 QUIET = 1 << 14
 """What sums do not exceed while an input that is zero is added up: there is as much room for others."""
 LOW, HIGH = -(1 << 15), (1 << 15) - 1

@@ -65,7 +65,7 @@ def block_operands(kernel: Kernel) -> Arrays:
         if param.name == "w" and kernel.name.startswith("depthwise_line"):
             taps = array[1::3].copy().view(np.uint8).reshape(-1, 4)
             array[1::3] = np.ascontiguousarray(taps[:, [0, 1, 1, 3]]).view(np.int32)[:, 0]
-        if param.name == "w" and "taps_halfword" in kernel.name:
+        if param.name == "w" and kernel.name.startswith("helium_depthwise") and "halfword" in kernel.name:
             array = rng.integers(-(1 << 14), 1 << 14, 2 * size).astype(np.int16).view(np.int32)
         if param.name == "offsets":
             array = rng.integers(0, 90, size, np.int32) * 4
