@@ -62,7 +62,7 @@ class _Numbers:
         bounds = [(int(low), int(high)) for low, high in zip(*operands.bounds, strict=True)]
         found = halfword_factors(rq.scale, bounds, rq.zero_point, -128, 127)
         few = weights.shape[1] <= TAPS
-        if found is None or few and np.any(np.abs(weights[:, : TAPS - 1]).sum(axis=1) > LARGEST_PAIR):
+        if found is None or (few and np.any(np.abs(weights[:, : TAPS - 1]).sum(axis=1) > LARGEST_PAIR)):
             return None
         factors, shift = found
         count = TAPS if few else NINE

@@ -110,8 +110,8 @@ def test_sums_that_leave_a_word_or_halfword(
 
 
 def test_other_layers_keep_their_way() -> None:
-    """Products that leave a halfword, several channels of the output for one of the input, ten taps, and nine whose sums
-    leave halfwords where the input is zero."""
+    """Products that leave a halfword, several channels of the output for one of the input, ten taps, and nine whose
+    sums leave halfwords where the input is zero."""
     wide = with_weights(layer((1, 9, 16), 3), np.full((16, 3, 1), -128))
     several = with_scales(integer_conv_graph((1, 9, 8), (16, 3, 1), group=8, stride=(1,), pad=(0, 0)))
     weights = np.full((16, 9, 1), 90)
