@@ -29,7 +29,7 @@ from ..ir.build import maximum, minimum, store
 from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, byte_of, clamped, param, signed
+from .common import Number, byte_of, clamped, param, power, signed
 from .instruction import MVE, BlockInstruction, Cycles
 
 TAPS, NINE = 3, 9
@@ -38,6 +38,8 @@ BIASES, PARITY = 4, 12
 """How far behind the factors of even channels their biases begin, and how far those of odd ones."""
 SHIFT = 16
 """What sums are shifted by besides the argument: halfwords are left of them."""
+SHIFTS = (5, 6, 7, 8)
+"""What halfwords of three taps are shifted by, as the last number in the names of blocks."""
 FACTOR_SHIFT = 15
 """What products of halfwords and factors are shifted by, in rows that keep halfwords."""
 LARGEST_PAIR = 255
@@ -130,8 +132,8 @@ def _taps(pixels: Number, pixel_step: Number, channels: Number, shift: Number) -
 
 
 def _halfwords(taps: int, pixels: Number, pixel_step: Number, channels: Number, shift: Number) -> Kernel:
-    """``clamp(sat(sat((x0 * w0 + x1 * w1 + ... + before) * factor >> 15) + behind) >> shift)`` with halfwords that
-    saturate."""
+    """``clamp(sat(sat((x0 * w0 + x1 * w1 + ... + before) * factor >> 15) + behind) + half >> shift)`` with
+    halfwords that saturate."""
 
     def saturated(value: Expr) -> Expr:
         return minimum(maximum(value, I32(-(1 << 15))), I32((1 << 15) - 1))
@@ -142,17 +144,17 @@ def _halfwords(taps: int, pixels: Number, pixel_step: Number, channels: Number, 
         # The upper word of twice the sum and the factor as an upper halfword: a sum of nine takes more than 16 bits.
         product = Call("mul_high", ((total + before) << 1, factor << FACTOR_SHIFT + 1), I32)
         let = Let(scaled, saturated(product))
-        return (let,), clamped(saturated(scaled + behind) >> I32(shift))
+        return (let,), clamped((saturated(scaled + behind) + power(shift - 1)) >> I32(shift))
 
     return _each(taps, pixels, pixel_step, channels, finish)
 
 
-def _halfword_cycles(pixels: int, _: int, channels: int, __: int) -> float:
+def _halfword_cycles(pixels: int, _: int, channels: int) -> float:
     """Two pixels at a time, but for channels that fill no tile."""
     pairs, alone = divmod(pixels, 2)
     whole, rest = divmod(channels, TILE)
     filling = min(rest, 1)
-    return 78 + pairs * (20 + 66 * whole + 158 * filling) + alone * (15 + 63 * (whole + filling))
+    return 78 + pairs * (20 + 65 * whole + 156 * filling) + alone * (15 + 62 * (whole + filling))
 
 
 def _nine_cycles(pixels: int, _: int, channels: int, __: int) -> float:
@@ -166,10 +168,13 @@ ROWS: tuple[BlockInstruction, ...] = (
         ((3, 5, 5, 1), (2, 40, 20, 8), (2, 32, 32, 5)),
         cycles=Cycles(mve=lambda pixels, _, channels, __: 74 + pixels * (13 + 52 * -(-channels // TILE))),
     ),
-    BlockInstruction(
-        "helium_depthwise_taps_halfword", ("pixels", "pixel_step", "channels", "shift"), partial(_halfwords, TAPS), MVE,
-        ((3, 5, 5, 4), (2, 40, 20, 8), (2, 32, 32, 2), (5, 48, 48, 6)),
-        cycles=Cycles(mve=_halfword_cycles),
+    *(
+        BlockInstruction(
+            f"helium_depthwise_taps_halfword_{shift}", ("pixels", "pixel_step", "channels"),
+            partial(_halfwords, TAPS, shift=shift), MVE, ((3, 5, 5), (2, 40, 20), (2, 32, 32), (5, 48, 48)),
+            cycles=Cycles(mve=_halfword_cycles),
+        )
+        for shift in SHIFTS
     ),
     BlockInstruction(
         "helium_depthwise_nine_halfword", ("pixels", "pixel_step", "channels", "shift"), partial(_halfwords, NINE), MVE,

@@ -17,8 +17,8 @@
     "vqadd.s16 q3, q3, q7\n"
 
 /* A tile of channels: sums of even channels are in q2, those of odd ones in q3. Where one leaves its halfword, which sets
-   QC, the way leads to label 9; it is cleared with r12, in which it is not set. Products with r11 are shifts to the
-   right. */
+   QC, the way leads to label 9; it is cleared with r12, in which it is not set. Rounded products with r11 are shifts to
+   the right. */
 #define CCML_HELIUM_NINE_TILE \
     "vldrb.u8 q0, [r1], #16\n" \
     "vldrw.u32 q1, [r0], #240\n" \
@@ -48,8 +48,8 @@
     "vqdmulh.s16 q3, q3, q5\n" \
     "vqadd.s16 q2, q2, q6\n" \
     "vqadd.s16 q3, q3, q7\n" \
-    "vqdmulh.s16 q2, q2, r11\n" \
-    "vqdmulh.s16 q3, q3, r11\n" \
+    "vqrdmulh.s16 q2, q2, r11\n" \
+    "vqrdmulh.s16 q3, q3, r11\n" \
     "vqmovnb.s16 q2, q2\n" \
     "vqmovnt.s16 q2, q3\n" \
     "vstrb.8 q2, [r10], #16\n"
@@ -169,8 +169,8 @@ CCML_NAKED ccml_helium_depthwise_nine_halfword(
         "vldrw.u32 q1, [r0, #80]\n"
         "vqadd.s16 q2, q2, q0\n"
         "vqadd.s16 q4, q4, q1\n"
-        "vqdmulh.s16 q2, q2, r11\n"
-        "vqdmulh.s16 q4, q4, r11\n"
+        "vqrdmulh.s16 q2, q2, r11\n"
+        "vqrdmulh.s16 q4, q4, r11\n"
         "add r0, r0, #96\n"
         "vqmovnb.s16 q2, q2\n"
         "vqmovnt.s16 q2, q4\n"

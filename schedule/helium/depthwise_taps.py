@@ -17,7 +17,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ...blocks.helium_taps import FACTOR_SHIFT, LARGEST_PAIR, NINE, SHIFT, TAPS, TILE, pack, pack_halfwords
+from ...blocks.helium_taps import FACTOR_SHIFT, LARGEST_PAIR, NINE, SHIFT, SHIFTS, TAPS, TILE, pack, pack_halfwords
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -42,12 +42,12 @@ Outside = tuple[bool, ...]
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What a ``block`` of some ``taps`` takes of a requantization; ``words`` are its stream."""
+    """What a ``block`` of some ``taps`` takes of a requantization: ``words`` are its stream, ``scalars`` its last."""
 
     block: str
     taps: int
     words: np.ndarray
-    shift: int
+    scalars: tuple[int, ...]
 
     @staticmethod
     def of(ctx: KernelContext) -> _Numbers | None:
@@ -75,13 +75,16 @@ class _Numbers:
 
         wide = factors.astype(np.int64)
         halfwords = halfword_offsets(operands, wide, shift, rq.zero_point, zero_point(anchor.attrs))
-        if halfwords is not None:
-            block = f"helium_depthwise_{'taps' if few else 'nine'}_halfword"
-            return _Numbers(block, count, stream(pack_halfwords, *halfwords), shift - FACTOR_SHIFT)
+        left = shift - FACTOR_SHIFT
+        if halfwords is not None and not few:
+            return _Numbers("helium_depthwise_nine_halfword", count, stream(pack_halfwords, *halfwords), (left,))
+        if halfwords is not None and left in SHIFTS:
+            block = f"helium_depthwise_taps_halfword_{left}"
+            return _Numbers(block, count, stream(pack_halfwords, *halfwords), ())
         bias = operands.bias * wide + (rq.zero_point << shift) + (1 << shift - 1)
         if not few or np.any(np.abs(bias) >= 1 << 31):
             return None
-        return _Numbers("helium_depthwise_taps", count, stream(pack, bias), shift - SHIFT)
+        return _Numbers("helium_depthwise_taps", count, stream(pack, bias), (shift - SHIFT,))
 
 
 def _order(ctx: KernelContext) -> Order:
@@ -195,5 +198,5 @@ class _HeliumTaps:
             return layer.pointer(layer.x, layer.place(batch, top + down, left + right))
 
         y = layer.pointer(layer.y, layer.place(batch, row, column))
-        scalars = (count // joined, joined * self.step, joined * layer.channels, self.numbers.shift)
+        scalars = (count // joined, joined * self.step, joined * layer.channels, *self.numbers.scalars)
         return Invoke(self.numbers.block, (weights, *(seen(n) for n in range(self.numbers.taps)), y), scalars)

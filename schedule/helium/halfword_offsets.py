@@ -47,10 +47,11 @@ def _of_channel(bias: int, factor: int, spread: int, left: int, zero_point: int)
     shift = left + FACTOR_SHIFT
     wanted = np.clip(_quotient((RESULTS - zero_point << shift) - (1 << shift - 1), factor) - bias, -spread, spread + 1)
     for before in _parts(bias, factor):
-        behind = ((bias - before) * factor >> FACTOR_SHIFT) + (zero_point << left) + (1 << left - 1)
+        behind = ((bias - before) * factor >> FACTOR_SHIFT) + (zero_point << left)
         if not LOW <= behind <= HIGH:
             continue
-        reached = _quotient(_beyond((RESULTS << left) - behind) << FACTOR_SHIFT, factor) - before
+        least = (RESULTS << left) - (1 << left - 1) - behind
+        reached = _quotient(_beyond(least) << FACTOR_SHIFT, factor) - before
         if np.array_equal(np.clip(reached, -spread, spread + 1), wanted):
             return before, behind
     return None

@@ -28,7 +28,7 @@ from tests.schedule.test_staged import Route, assert_exact, by_c, by_jit, by_obj
 from tests.tools import needs
 
 M55 = select("cortex-m55")
-BLOCK, HALFWORDS = "helium_depthwise_taps", "helium_depthwise_taps_halfword"
+BLOCK, HALFWORDS = "helium_depthwise_taps", "helium_depthwise_taps_halfword_7"
 NINE = "helium_depthwise_nine_halfword"
 
 
