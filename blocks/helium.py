@@ -33,6 +33,8 @@ GEMM_8X1 = Stream(8, words=STEP // 4)
 """What ``helium_pixel`` rows compute together."""
 PRE_SHIFT = 1
 """What rows with factors shift accumulators by, before they take the rounded upper word of a product."""
+EIGHT_STEPS = 8
+"""Steps that ``helium_gemm_8x1_eight`` rows take, half of whose activations stay in registers."""
 FEW_STEPS = 8
 """Steps that ``helium_gemm_4x2_one_run`` rows can take, in one run."""
 SHORT_RUN = 12
@@ -385,6 +387,11 @@ ROWS: tuple[BlockInstruction, ...] = (
         "helium_gemm_8x1_fixed", ("vectors", "channels", "zero_point"), partial(_pixel, DType.I8, fixed=True), MVE,
         ((14, 11, 7),),
         cycles=Cycles(mve=of_tiles(47, 8, 30, 18.5)),
+    ),
+    BlockInstruction(
+        "helium_gemm_8x1_eight_fixed", ("channels", "zero_point"),
+        partial(_pixel, DType.I8, EIGHT_STEPS, fixed=True), MVE, ((11, 7), (16, -128)),
+        cycles=Cycles(mve=lambda channels, _: 50 + 160 * -(-channels // GEMM_8X1.tile)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),

@@ -1121,6 +1121,24 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "c4bf55cdb5e8005537ee031e33ee010e71fe4d0fa3ec880e3ff7c4ae02b0bdec088bbde8f08f00bf"
         ),
     },
+    "helium_gemm_8x1_eight_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b054689469b461346199955cdb5e8005599ed009e99ed10be99ed20de99ed30feb5ec103ef8ee220f"
+            "b5ec105ef8ee242fb5ec103ef8ee224fb5ec105ef8ee246fb5ec103ef8ee228fb5ec105ef8ee24afb5ec103ef8ee22cf"
+            "b5ec105ef8ee24efb5ec103efaee220fb5ec105efaee242fb5ec103efaee224fb5ec105efaee246fb5ec103efaee228f"
+            "b5ec105efaee24afb5ec103efaee22cfb5ec105efaee24efb5ec103efcee220fb5ec105efcee242fb5ec103efcee224f"
+            "b5ec105efcee246fb5ec103efcee228fb5ec105efcee24afb5ec103efcee22cfb5ec105efcee24efb5ec103efeee220f"
+            "b5ec105efeee242fb5ec103efeee224fb5ec105efeee246fb5ec103efeee228fb5ec105efeee24afb5ec103efeee22cf"
+            "b5ec105efeee24ef99ed401eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103e"
+            "f0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef99ed501eb5ec103ef0ee220fb5ec105ef0ee242f"
+            "b5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef"
+            "99ed601eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105e"
+            "f0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef99ed701eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224f"
+            "b5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef18ec000f95fc005f"
+            "1cec140fb5fc205f1aec022f1bf001e824ee411e1eec162fbbf1080b37ee010e26ee413ec4bf55cdb5e8005537ee031e"
+            "33ee010e71fe4d0fa3ec880e3ff7d4aebdec108bbde8f08f"
+        ),
+    },
     "helium_gemm_8x1_i32": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0070707f101074ff044080ff2482907fb189949f001094fea"

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ...blocks.helium import FEW_STEPS, GEMM_4X2, GEMM_8X1, SHORT_RUN, STEP, pad
+from ...blocks.helium import EIGHT_STEPS, FEW_STEPS, GEMM_4X2, GEMM_8X1, SHORT_RUN, STEP, pad
 from ...blocks.nibbles import SIGNED_BYTES
 from ...blocks.tiles import Stream
 from ...ir.graph import Node, Value
@@ -154,6 +154,12 @@ def _one_pixel(work: Contraction, rows: Rows) -> bool:
     return rows.pixels == 1
 
 
+def _eight_steps(work: Contraction, rows: Rows) -> bool:
+    if rows.pixels != 1 or rows.runs * rows.vectors != EIGHT_STEPS:
+        return False
+    return helium_numbers(work.requantization, work.operands, fixed=True).kind == "fixed"
+
+
 def _short_runs(work: Contraction, rows: Rows) -> bool:
     return _in_fours(work) and rows.vectors <= SHORT_RUN
 
@@ -190,8 +196,13 @@ def _one_pixel_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...
     return (rows.runs * rows.vectors, channels)
 
 
+def _one_pixel_channels(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
+    return (channels,)
+
+
 ROWS: tuple[_Row, ...] = (
     _Row("helium_gemm_8x1", GEMM_8X1, _one_pixel, _one_pixel_scalars),
+    _Row("helium_gemm_8x1_eight", GEMM_8X1, _eight_steps, _one_pixel_channels),
     _Row("helium_gemm_4x2", GEMM_4X2, _always, _all_scalars),
     _Row("helium_gemm_4x2_short_runs", GEMM_4X2, _short_runs, _all_scalars),
     _Row("helium_gemm_4x2_one_run", GEMM_4X2, _one_run, _one_run_scalars),

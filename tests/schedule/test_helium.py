@@ -138,6 +138,8 @@ FACTORS = {
     "table": with_scales(integer_conv_graph((1, 5, 6, 16), (8, 1, 1, 16), table=True)),
     "groups": with_scales(integer_conv_graph((1, 5, 6, 32), (8, 1, 1, 16), group=2)),
     "one pixel": with_scales(integer_conv_graph((1, 1, 1, 150), (21, 1, 1, 150))),
+    "one pixel, eight steps": with_scales(integer_conv_graph((1, 1, 1, 128), (27, 1, 1, 128))),
+    "one pixel, eight steps in part": with_scales(integer_conv_graph((1, 1, 1, 116), (24, 1, 1, 116))),
     "one step": with_scales(integer_conv_graph((1, 5, 7, 9), (6, 1, 1, 9))),
     "one step, groups": with_scales(integer_conv_graph((1, 5, 7, 32), (24, 1, 1, 8), group=4)),
     "depthwise": integer_conv_graph((1, 6, 5, 16), (16, 3, 3, 1), pad=SAME, group=16, rounded=True),
