@@ -66,7 +66,7 @@ def taken(ctx: NodeContext, x: Value, parts: Mapping[int, Part]) -> Value:
         number, room = part.start.number, x.shape[axis]
         if part.count == ctx.extent_along(x, axis) and number == 0 and part.step == 1:
             continue
-        most = min(counts.span(part.count)[1], -(-room // abs(part.step)))
+        most = min(counts.most(part.count), -(-room // abs(part.step)))
         if number is not None and part.step > 0:
             most = min(most, -(-max(room - number, 0) // part.step))
             starts[axis], steps[axis], sizes[axis] = number if most else 0, part.step, most

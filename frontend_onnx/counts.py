@@ -171,6 +171,12 @@ class Counts:
         numbers = {base: np.arange(atom.least, atom.most + 1)}
         return [self._evaluated(each, numbers, len(numbers[base])) for each in polynomials]
 
+    def most(self, polynomial: Polynomial) -> int:
+        """The greatest number that it may be, or one above. In the import that another is compared with it is the
+        number there: what is computed of constants, whose extents that import does not know, is right at its own."""
+        found = self.probed(polynomial) if self._builder.compares else None
+        return self.span(polynomial)[1] if found is None else found
+
     def _add_bases(self, polynomial: Polynomial, bases: set[int]) -> None:
         for atom in polynomial.atoms:
             if atom in self._quotients:

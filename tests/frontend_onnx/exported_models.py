@@ -89,6 +89,22 @@ def chunks() -> Ranged:
     return Ranged(proto, {"L": Range(1, 9)}, lambda n, rng: {"x": _normal(rng, 1, n["L"], 6)})
 
 
+def streams() -> Ranged:
+    """As ProphetNet: a sequence and two of positions, which are constants of its length, one behind the other, and
+    apart again as parts of equal size."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("ConstantOfShape", ["s"], ["k"]), make("Exp", ["k"], ["e"]),
+        make("Concat", ["x", "e", "e"], ["c"], axis=1), make("Shape", ["c"], ["cs"]),
+        make("Gather", ["cs", "l1"], ["n"]), make("Add", ["n", "l2"], ["more"]), make("Div", ["more", "l3"], ["d"]),
+        make("Mul", ["d", "l2"], ["d2"]), make("Mul", ["d", "l3"], ["d3"]),
+        make("Slice", ["c", "d", "d2", "l1"], ["p"]), make("Slice", ["c", "d2", "d3", "l1"], ["q"]),
+        make("Unsqueeze", ["p", "l1"], ["pu"]), make("Unsqueeze", ["q", "l1"], ["qu"]),
+        make("Concat", ["pu", "qu"], ["y"], axis=1),
+    ]  # fmt: skip
+    proto = model(nodes, [value("x", [1, "T", 2])], ["y"], numbers(l1=[1], l2=[2], l3=[3]))
+    return Ranged(proto, {"T": Range(1, 8)}, lambda n, rng: {"x": _normal(rng, 1, n["T"], 2)})
+
+
 def relative_shift() -> Ranged:
     """Transformer-XL's: a column of zeros, and rows that are one longer than they are."""
     nodes = [
@@ -333,8 +349,8 @@ def decided() -> Ranged:
 
 
 EXPORTED = {
-    "decoder with past": decoder_with_past, "chunks": chunks, "relative shift": relative_shift, "messages": messages,
-    "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
+    "decoder with past": decoder_with_past, "chunks": chunks, "streams": streams, "relative shift": relative_shift,
+    "messages": messages, "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
     "windows": windows, "best boxes": best_boxes, "branches": branches, "tree": tree,
     "quantized positions": quantized_positions, "rank of a shape": rank_of_a_shape,
     "decided": decided,
