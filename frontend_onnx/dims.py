@@ -84,6 +84,17 @@ def named_dimensions(value: onnx.ValueInfoProto) -> dict[str, list[int]]:
     return found
 
 
+def with_one_dimension(model: onnx.ModelProto, name: str, other: str) -> onnx.ModelProto:
+    """``model``, in which the dimension ``other`` is called ``name``."""
+    renamed = onnx.ModelProto()
+    renamed.CopyFrom(model)
+    for value in (*renamed.graph.input, *renamed.graph.value_info, *renamed.graph.output):
+        for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
+            if dim.dim_param == other:
+                dim.dim_param = name
+    return renamed
+
+
 def check_ranges(ranges: Mapping[str, Range]) -> None:
     """Raises ``BAD_OPTION`` for a range without extents, or one whose ends are no multiples of its step."""
     for name, extents in ranges.items():

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
@@ -20,7 +21,7 @@ from .cross_check import check_inferred_shapes, declared_differently
 from .custom import CustomNodes
 from .declared import model_extents
 from .dense import Ranged, dense_outputs, with_pitch
-from .dims import Dims, Range, check_ranges, input_types, named_dimensions
+from .dims import Dims, Range, check_ranges, input_types, named_dimensions, with_one_dimension
 from .external_data import stored_bytes
 from .finish import finish
 from .folding import FoldingBuilder
@@ -80,6 +81,16 @@ def import_model(
     except CcmlError as problem:
         if problem.kind in (ErrorCode.INVALID_MODEL, ErrorCode.SHAPE_MISMATCH):
             _Walk(model, greatest, shapes or {}, bounds or {}, custom)  # what is wrong there is said first
+
+            def apart(merged: onnx.ModelProto, kept: Sequence[Argument]) -> None:
+                extents = fixed | {a.symbol: a.probed for a in kept}
+                _Walk(merged, extents, shapes or {}, bounds or {}, custom, arguments=kept, kept=states)
+
+            pair = _equal_dimensions(model, arguments, problem, apart)
+            if pair is not None:
+                log.warning("the dimensions %s and %s are taken as one: %s demands that", *pair, problem.loc)
+                rest = {key: extent for key, extent in (dims or {}).items() if key != pair[1]}
+                return import_model(with_one_dimension(model, *pair), rest, shapes, name, bounds, custom, states)
             raise _not_every_extent(problem, arguments) from problem
         raise
 
@@ -112,6 +123,28 @@ def _tensor_names(graph: onnx.GraphProto) -> set[str]:
     """The names of inputs, of initializers, and of what nodes put out."""
     outside = {each.name for each in (*graph.input, *graph.initializer)}
     return outside | {name for node in graph.node for name in node.output}
+
+
+def _equal_dimensions(
+    model: onnx.ModelProto, arguments: Sequence[Argument], problem: CcmlError,
+    walk: Callable[[onnx.ModelProto, Sequence[Argument]], None],
+) -> tuple[str, str] | None:  # fmt: skip
+    """Two dimensions with the same range that a node demands to be equal, as exporters give the batch of each input a
+    name of its own: with one name for both the ``problem`` of that node is gone, or is another one."""
+    found: tuple[str, str] | None = None
+    for one, other in combinations(arguments, 2):
+        if one.range != other.range:
+            continue
+        pair = one.symbol, other.symbol
+        try:
+            walk(with_one_dimension(model, *pair), [each for each in arguments if each is not other])
+        except CcmlError as further:
+            if further.loc == problem.loc:
+                if further.reason != problem.reason:
+                    found = found or pair
+                continue
+        return pair
+    return found
 
 
 def _not_every_extent(problem: CcmlError, arguments: Sequence[Argument]) -> CcmlError:

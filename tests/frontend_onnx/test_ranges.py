@@ -227,6 +227,20 @@ def test_a_model_that_takes_multiples_only_says_so() -> None:
     assert raised.value.kind is ErrorCode.UNSUPPORTED_FEATURE and "--dim NAME=N" in (raised.value.hint or "")
 
 
+@pytest.mark.parametrize("node", [make("Concat", ["x", "z", "w"], ["y"], axis=1), make("Sum", ["x", "z", "w"], ["y"])])
+def test_dimensions_that_a_node_demands_to_be_equal_are_one(node: onnx.NodeProto) -> None:
+    """As Keras gives the batch of each input a name of its own."""
+    names = {"x": "b1", "z": "b2", "w": "b3"}
+    proto = model([node], [value(name, [dim, 3]) for name, dim in names.items()], ["y"])
+    ranges = dict.fromkeys(names.values(), Range(1, 5))
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims=ranges)), host_machine()))
+    for batch in (1, 4):
+        feeds = {name: np.full((batch, 3), ord(name), np.float32) for name in names}
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
+    with pytest.raises(CcmlError, match="b1: different extents: [xw] has 2, z has 3"):
+        compiled.run({name: np.zeros((2 + (name == "z"), 3), np.float32) for name in names})
+
+
 def test_what_is_wrong_with_a_model_at_its_bounds_is_said_first() -> None:
     nodes = [make("Reshape", ["x", "shape"], ["y"])]
     proto = model(nodes, [value("x", ["n"])], ["y"], {"shape": np.array([7, 5])})
