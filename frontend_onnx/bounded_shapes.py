@@ -17,8 +17,8 @@ from .folding import FoldingBuilder
 from .polynomials import Polynomial
 from .probe import MARK
 
-BOUNDED: Mapping[str, int] = {"ConstantOfShape": 0, "Expand": 1, "Resize": 3}
-"""The operands with the shape of the result, by operator."""
+BOUNDED: Mapping[str, int] = {"ConstantOfShape": 0, "Expand": 1, "Resize": 3, "Tile": 1}
+"""The operands with the shape of the result, or of Tile with how often each dimension of the first one is in it."""
 
 FURTHEST = 1 << 40
 """Numbers that a run computes are taken to be within this."""
@@ -32,10 +32,18 @@ def bounded_operands(ctx: NodeContext) -> NodeContext:
     if most is None or given is None or position is None or not _is_open(ctx, position, given):
         return ctx
     declared = ctx.declared(0) or ()
-    sizes = declared if len(declared) == given.type.size else [None] * given.type.size
+    count, tiled = given.type.size, ctx.op_type == "Tile"
+    sizes: list[int | None] = list(declared) if len(declared) == count and not tiled else [None] * count
+    limits = [most] * count
+    if ctx.op_type == "Expand":  # which repeats what is 1, and keeps the rest
+        for place, extent in enumerate(ctx.input(0).shape, count - len(ctx.input(0).shape)):
+            if place >= 0 and extent != 1:
+                sizes[place] = extent
+    if tiled:
+        limits = [most // max(extent, 1) for extent in ctx.input(0).shape]
     numbers = [
-        own if own.number is not None else Polynomial.constant(size) if size is not None else _limited(ctx, own, most)
-        for own, size in zip(_entries(ctx.builder, given, ctx.loc), sizes)
+        own if own.number is not None else Polynomial.constant(size) if size is not None else _limited(ctx, own, limit)
+        for own, size, limit in zip(_entries(ctx.builder, given, ctx.loc), sizes, limits)
     ]
     array = np.asarray([ctx.builder.counts.span(each)[1] for each in numbers], np.int64)
     shape = ctx.constant(array.astype(given.dtype.numpy).reshape(given.shape))
@@ -49,9 +57,9 @@ def _is_open(ctx: NodeContext, position: int, given: Value) -> bool:
         return False
     if ctx.builder.numbers.of(given) is not None or None not in (ctx.declared(0) or (None,)):
         return False
-    if ctx.op_type == "Resize":
-        return ctx.string("keep_aspect_ratio_policy", "stretch") == "stretch"
-    return ctx.op_type != "Expand" or ctx.input(0).type.size == 1
+    if ctx.op_type == "Tile":
+        return given.type.size == len(ctx.input(0).shape)
+    return ctx.op_type != "Resize" or ctx.string("keep_aspect_ratio_policy", "stretch") == "stretch"
 
 
 def _limited(ctx: NodeContext, number: Polynomial, most: int) -> Polynomial:

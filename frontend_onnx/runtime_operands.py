@@ -94,7 +94,7 @@ def _shape(what: str, position: int, bound: bool = False) -> Callable[[NodeConte
 
 def _expand(ctx: NodeContext) -> Derived:
     """The operand may have fewer entries than the result dimensions."""
-    shape = ctx.declared_shape("shape", (1,), bound=ctx.input(0).type.size == 1)
+    shape = ctx.declared_shape("shape", (1,), bound=True)
     count = ctx.input(1).type.size
     return {1: shape[max(len(shape) - count, 0) :]}
 
@@ -102,7 +102,7 @@ def _expand(ctx: NodeContext) -> Derived:
 def _tile(ctx: NodeContext) -> Derived:
     if ctx.opset < 6:  # one number for one axis
         return {}
-    x, shape = ctx.input(0), ctx.declared_shape("repeats", (1,))
+    x, shape = ctx.input(0), ctx.declared_shape("repeats", (1,), bound=True)
     if len(shape) != len(x.shape):
         return {1: None}
     return {1: [wide // extent if extent else 1 for wide, extent in zip(shape, x.shape)]}

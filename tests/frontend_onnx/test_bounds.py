@@ -167,6 +167,18 @@ def test_tensors_of_computed_shapes(op: str) -> None:
     agrees(proto, {"y": 6}, [{"x": x, "h": np.array([h]), "w": np.array([4])} for h in (0, 1, 6)])
 
 
+@pytest.mark.parametrize("op", ["Tile", "Expand"])
+def test_repetitions_as_often_as_a_run_tells(op: str) -> None:
+    """As torch's exporter writes repeat_interleave by a tensor: one row as often as its number says, then the next."""
+    x = np.arange(6, dtype=np.float32).reshape(2, 1, 3)
+    first = helper.make_node(op, ["x", "n"], ["y"])
+    nodes = [first, helper.make_node("Concat", ["y", "y"], ["z"], axis=1)]
+    inputs = [value("x", FLOAT, 2, 1, 3), value("n", INT64, 3)]
+    counts = (0, 1, 5)
+    feeds = [{"x": x, "n": np.array([1, n, 1] if op == "Tile" else [2, n, 1])} for n in counts]
+    agrees(made(nodes, inputs, [value("y", FLOAT, "a", "b", "c"), value("z", FLOAT, "a", "d", "c")]), {"y": 6}, feeds)
+
+
 def test_what_has_no_bound_says_how_to_give_one() -> None:
     node = helper.make_node("ConstantOfShape", ["s"], ["y"])
     with pytest.raises(CcmlError, match="--max y=N"):

@@ -237,7 +237,7 @@ def test_dimensions_that_a_node_demands_to_be_equal_are_one(node: onnx.NodeProto
     for batch in (1, 4):
         feeds = {name: np.full((batch, 3), ord(name), np.float32) for name in names}
         np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
-    with pytest.raises(CcmlError, match="b1: different extents: [xw] has 2, z has 3"):
+    with pytest.raises(CcmlError, match=r"b1: different extents: [xw] has 2, z has 3"):
         compiled.run({name: np.zeros((2 + (name == "z"), 3), np.float32) for name in names})
 
 
