@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -92,7 +93,7 @@ def squeeze(ctx: NodeContext) -> Sequence[Value]:
     if any(x.shape[axis] != 1 for axis in axes):
         raise ctx.invalid(f"axes {axes} of {x.type} are not all of extent 1")
     x = filled(ctx, x, axes)
-    return [ctx.reshape(x, tuple(e for axis, e in enumerate(x.shape) if axis not in axes))]
+    return [_with_other_ones(ctx, x, [axis for axis in range(len(x.shape)) if axis not in axes])]
 
 
 def unsqueeze(ctx: NodeContext) -> Sequence[Value]:
@@ -100,8 +101,20 @@ def unsqueeze(ctx: NodeContext) -> Sequence[Value]:
     if axes is None:
         raise ctx.invalid("Unsqueeze has no axes")
     rank = len(x.shape) + len(axes)
-    axes, extents = ctx.axes(axes, rank), iter(x.shape)
-    return [ctx.reshape(x, tuple(1 if axis in axes else next(extents) for axis in range(rank)))]
+    axes, places = ctx.axes(axes, rank), iter(range(len(x.shape)))
+    return [_with_other_ones(ctx, x, [None if axis in axes else next(places) for axis in range(rank)])]
+
+
+def _with_other_ones(ctx: NodeContext, x: Value, places: Sequence[int | None]) -> Value:
+    """``x`` with dimensions of 1 more or less: each of the result is one of its own, or a new one (``None``). Where a
+    dimension that a run tells is at most 1 as well, the shapes alone do not say which it is."""
+    shape = tuple(1 if place is None else x.shape[place] for place in places)
+    found = ctx.extents(x)
+    if shape == x.shape or ctx.array(x) is not None or all(x.shape[axis] != 1 for axis in found):
+        return ctx.reshape(x, shape)
+    y = replace(ctx, over_bounds=True).emit("reshape", x, shape=shape)
+    kept = {axis: place for axis, place in enumerate(places) if place is not None and place in found}
+    return ctx.with_extents(y, {axis: found[place] for axis, place in kept.items()})
 
 
 def transpose(ctx: NodeContext) -> Sequence[Value]:

@@ -179,6 +179,22 @@ def test_repetitions_as_often_as_a_run_tells(op: str) -> None:
     agrees(made(nodes, inputs, [value("y", FLOAT, "a", "b", "c"), value("z", FLOAT, "a", "d", "c")]), {"y": 6}, feeds)
 
 
+def test_dimensions_of_1_beside_one_that_a_run_finds() -> None:
+    """One row is chosen or none, as imputers do with a batch of 1; the other dimensions of 1 are there anyway."""
+    nodes = [
+        helper.make_node("Compress", ["x", "c"], ["few"], axis=0),
+        helper.make_node("Unsqueeze", ["few", "axes"], ["apart"]),
+        helper.make_node("Squeeze", ["apart", "first"], ["y"]),
+        helper.make_node("Unsqueeze", ["y", "first"], ["z"]),
+    ]  # fmt: skip
+    inputs = [value("x", FLOAT, 1, 3), value("c", BOOL, 1)]
+    results = [value("y", FLOAT, "n", 1, 3), value("z", FLOAT, 1, "n", 1, 3)]
+    proto = made(nodes, inputs, results)
+    for name, axes in (("axes", [0, 2]), ("first", [0])):
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(axes), name))
+    agrees(proto, {}, [{"x": np.ones((1, 3), np.float32), "c": np.array([c])} for c in (True, False)])
+
+
 def test_what_has_no_bound_says_how_to_give_one() -> None:
     node = helper.make_node("ConstantOfShape", ["s"], ["y"])
     with pytest.raises(CcmlError, match="--max y=N"):
