@@ -111,9 +111,10 @@ def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: I
     for axis, to in axes.items():
         before = ctx.extent_along(x, axis) if axis not in extents else ctx.builder.polynomial(extents[axis])
         size = counts.limited.get(to.count, to.count)
-        old, new = (whole.cast(counts.value(each, ctx.loc), DType.F64) for each in (before, size))
+        old, new = (whole.cast(counts.value(each, ctx.loc), how.position_type) for each in (before, size))
         scale = whole.scalar(to.scale, old) if to.scale is not None else _ratio(whole, new, old, to.quotient)
         found = places(whole, how.coordinates, old, new, scale, max(counts.span(to.count)[1], 0))
+        found, old = (whole.cast(each, DType.F64) for each in (found, old))
         if how.mode == "nearest":
             index = index_within(whole, rounded(whole, found, how.nearest_mode), old)
             x = whole.emit("gather", x, index, axis=axis)

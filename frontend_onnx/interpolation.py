@@ -23,6 +23,13 @@ class Interpolation:
     exclude_outside: bool = False
     antialias: bool = False
 
+    @property
+    def position_type(self) -> DType:
+        """The type that positions are computed in. The nearest element is that of float32, as runtimes have it: of a
+        scale of a third, which float32 has not, the third element is 3 and not what is below it."""
+        single = self.mode == "nearest" and self.coordinates not in ("tf_crop_and_resize", "half_pixel_symmetric")
+        return DType.F32 if single else DType.F64
+
     def working_type(self, dtype: DType) -> DType:
         """The type that elements are weighted in: half floats would lose what cancels, integers what is between."""
         if self.mode == "nearest":
@@ -43,7 +50,7 @@ class Taps:
 
 def taps(how: Interpolation, extent: int, count: int, scale: float, roi: tuple[float, float]) -> Taps:
     """The taps of ``count`` outputs over ``extent`` inputs."""
-    x = coordinates(how.coordinates, extent, count, scale, roi)
+    x = coordinates(how.coordinates, extent, count, scale, roi, how.position_type.numpy).astype(np.float64)
     outside = ((x < 0) | (x > extent - 1)) & (how.coordinates == "tf_crop_and_resize")
     if how.mode == "nearest":
         indices = _nearest(x, how.nearest_mode)[:, None]
@@ -61,13 +68,15 @@ def taps(how: Interpolation, extent: int, count: int, scale: float, roi: tuple[f
     return Taps(np.clip(indices, 0, extent - 1), weights / np.where(total == 0, 1.0, total), outside)
 
 
-def coordinates(mode: str, extent: int, count: int, scale: float, roi: tuple[float, float]) -> np.ndarray:
+def coordinates(
+    mode: str, extent: int, count: int, scale: float, roi: tuple[float, float], dtype: np.dtype
+) -> np.ndarray:
     """Where each output lies among the inputs. Raises :class:`ValueError` for a mode that does not exist.
 
     ``count`` is what ONNX calls length_resized, a whole number also where ``scale`` times ``extent`` is none: with
     align_corners the last output lies on the last input.
     """
-    y = np.arange(count, dtype=np.float64)
+    y, scale = np.arange(count, dtype=dtype), dtype.type(scale)
     if mode == "align_corners":
         return y * (extent - 1) / max(count - 1, 1)
     if mode == "asymmetric":

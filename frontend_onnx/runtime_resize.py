@@ -42,7 +42,8 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
         if same and not crop:
             continue
         region = (rois[number], rois[number + len(axes)]) if crop else None
-        place = _coordinates(ctx, how.coordinates, extent, count, scales[number], region)
+        scale = ctx.cast(scales[number], how.position_type)
+        place = ctx.cast(_coordinates(ctx, how.coordinates, extent, count, scale, region), DType.F64)
         if crop:
             low = ctx.emit("lt", place, ctx.scalar(0, place))
             beyond = ctx.emit("or", low, ctx.emit("gt", place, ctx.scalar(extent - 1, place)))
@@ -128,9 +129,9 @@ def _coordinates(
 
 
 def places(ctx: NodeContext, mode: str, extent: Value, count: Value, scale: Value, most: int) -> Value:
-    """Where each of ``count`` elements, ``most`` at most, lies among ``extent``; all are float64. Without a region of
-    interest, as :func:`interpolation.coordinates` says."""
-    y, one = ctx.constant(np.arange(most, dtype=np.float64)), ctx.scalar(1, extent)
+    """Where each of ``count`` elements, ``most`` at most, lies among ``extent``; all are of one type of floats. Without
+    a region of interest, as :func:`interpolation.coordinates` says."""
+    y, one = ctx.constant(np.arange(most, dtype=extent.dtype.numpy)), ctx.scalar(1, extent)
     half = ctx.scalar(0.5, extent)
     if mode == "asymmetric":
         return ctx.emit("div", y, scale)

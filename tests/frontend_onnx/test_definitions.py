@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.frontend_onnx import Range, import_model
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.graphs import model, run, run_compiled, value
 
 INF = np.inf
@@ -30,6 +35,25 @@ def test_aligned_corners_map_the_last_onto_the_last(mode: str) -> None:
     x = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
     for result in resize(x, 1.35, mode=mode, coordinate_transformation_mode="align_corners"):
         assert (result.size, result[0], result[-1]) == (6, 3.0, 5.0)
+
+
+@pytest.mark.parametrize("mode", ["half_pixel", "asymmetric", "pytorch_half_pixel"])
+@pytest.mark.parametrize("known", ["scales", "shape", "range"])
+def test_the_nearest_is_that_of_float32(mode: str, known: str) -> None:
+    """As ONNX Runtime and PyTorch have it, also of scales that float32 has not: of a tenth, the second is element 10."""
+    extent, factors = 60, value("scales", [1])
+    for scale in (1 / 3, 0.1, 0.2, 0.3, 0.6, 0.7, 1.4, 1.8):
+        node = helper.make_node("Resize", ["x", "", "scales"], ["y"], coordinate_transformation_mode=mode, axes=[0])
+        node.attribute.append(helper.make_attribute("nearest_mode", "floor"))
+        x, scales = np.arange(extent, dtype=np.float32), np.array([scale], np.float32)
+        if known == "shape":
+            proto, feeds = model([node], [value("x", [extent]), factors], ["y"]), {"x": x, "scales": scales}
+            proto.graph.output[0].CopyFrom(value("y", [int(np.float32(extent) * scales[0])]))
+        else:
+            proto, feeds = model([node], [value("x", ["n"])], ["y"], {"scales": scales}), {"x": x}
+        dims = {"n": Range(extent - 1, extent)} if known == "range" else {"n": extent} if known == "scales" else {}
+        compiled = JitModel(lower_graph(optimize(import_model(proto, dims)), host_machine()))
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
 
 
 def test_one_element_by_cubic_interpolation_is_the_first() -> None:
