@@ -227,12 +227,16 @@ class Counts:
         return self.probed(polynomial) is not None
 
     def factored(self, total: Polynomial, bounds: Sequence[int]) -> Iterator[list[Polynomial]]:
-        """The ways to write one term as a product of as many as there are ``bounds``, each of which is at most that."""
+        """The ways to write one term as a product of as many as there are ``bounds``, each of which is at most that; of
+        several terms, which are no product at first sight, the one that they were last made as."""
         if len(bounds) == 1:
             if self.at_bounds(total) == bounds[0]:
                 yield [total]
             return
         if len(total.terms) != 1:
+            order = list(self._orders.get(total, ()))
+            if self.is_order(total, order) and [self.at_bounds(each) for each in order] == list(bounds):
+                yield order
             return
         ((atoms, number),) = total.terms
         for size in range(len(atoms) + 1):

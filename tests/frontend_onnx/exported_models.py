@@ -105,6 +105,28 @@ def streams() -> Ranged:
     return Ranged(proto, {"T": Range(1, 8)}, lambda n, rng: {"x": _normal(rng, 1, n["T"], 2)})
 
 
+def beside_patches() -> Ranged:
+    """As LayoutLMv3: biases by the distance of two places in a text or among the patches of the image behind it, taken
+    from a table for all pairs in one row."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Gather", ["s", "zero"], ["n"]), make("Range", ["zero", "n", "one"], ["r"]),
+        make("Concat", ["r", "patches"], ["p"], axis=0), make("Unsqueeze", ["p", "l0"], ["columns"]),
+        make("Unsqueeze", ["p", "l1"], ["rows"]), make("Sub", ["columns", "rows"], ["d"]),
+        make("Clip", ["d", "low", "high"], ["c"]), make("Add", ["c", "high"], ["places"]),
+        make("Reshape", ["places", "flat"], ["f"]), make("Gather", ["table", "f"], ["g"], axis=1),
+        make("Shape", ["places"], ["ps"]), make("Concat", ["flat", "ps"], ["apart"], axis=0),
+        make("Reshape", ["g", "apart"], ["bias"]), make("Concat", ["x", "image"], ["both"], axis=0),
+        make("Transpose", ["both"], ["t"]), make("MatMul", ["both", "t"], ["scores"]),
+        make("Add", ["scores", "bias"], ["y"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        **numbers(zero=0, one=1, patches=[0, 1, 2, 3, 4], l0=[0], l1=[1], low=-3, high=3, flat=[-1]),
+        "table": _weights(2, 7), "image": _weights(5, 3),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["T", 3])], ["y"], constants)
+    return Ranged(proto, {"T": Range(1, 6)}, lambda n, rng: {"x": _normal(rng, n["T"], 3)})
+
+
 def relative_shift() -> Ranged:
     """Transformer-XL's: a column of zeros, and rows that are one longer than they are."""
     nodes = [
@@ -350,7 +372,8 @@ def decided() -> Ranged:
 
 EXPORTED = {
     "decoder with past": decoder_with_past, "chunks": chunks, "streams": streams, "relative shift": relative_shift,
-    "messages": messages, "experts": experts, "filtered": filtered, "einsums": einsums, "frames": frames,
+    "messages": messages, "experts": experts, "beside patches": beside_patches,
+    "filtered": filtered, "einsums": einsums, "frames": frames,
     "windows": windows, "best boxes": best_boxes, "branches": branches, "tree": tree,
     "quantized positions": quantized_positions, "rank of a shape": rank_of_a_shape,
     "decided": decided,

@@ -40,7 +40,7 @@ def test_aligned_corners_map_the_last_onto_the_last(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["half_pixel", "asymmetric", "pytorch_half_pixel"])
 @pytest.mark.parametrize("known", ["scales", "shape", "range"])
 def test_the_nearest_is_that_of_float32(mode: str, known: str) -> None:
-    """As ONNX Runtime and PyTorch have it, also of scales that float32 has not: of a tenth, the second is element 10."""
+    """As ONNX Runtime and PyTorch have it, also by scales that float32 has not: a tenth makes element 10 the second."""
     extent, factors = 60, value("scales", [1])
     for scale in (1 / 3, 0.1, 0.2, 0.3, 0.6, 0.7, 1.4, 1.8):
         node = helper.make_node("Resize", ["x", "", "scales"], ["y"], coordinate_transformation_mode=mode, axes=[0])
