@@ -108,6 +108,8 @@ def resize_along(ctx: NodeContext, x: Value, axes: Mapping[int, Resized], how: I
             "antialias and tf_crop_and_resize need extents that are known", hint="fix the dimension with --dim"
         )
     whole, counts, extents = replace(ctx, over_bounds=True), ctx.builder.counts, dict(ctx.extents(x))
+    if ctx.array(x) is not None and any(to.count.number is None for to in axes.values()):
+        extents = dict(ctx.builder.extents_of(x, ctx.loc))  # which are not asked for where all operands are constants
     for axis, to in axes.items():
         before = ctx.extent_along(x, axis) if axis not in extents else ctx.builder.polynomial(extents[axis])
         size = counts.limited.get(to.count, to.count)

@@ -181,6 +181,22 @@ def test_resized_extents(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_a_mask_of_the_image_is_resized_for_each_of_the_batch() -> None:
+    """As DETR makes one of ones, and its positions of that: a constant, of which two extents change."""
+    nodes = [
+        N("Shape", ["x"], ["s"]), N("ConstantOfShape", ["s"], ["zeros"]), N("Exp", ["zeros"], ["mask"]),
+        N("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2]), N("Shape", ["p"], ["sizes"]),
+        N("Resize", ["mask", "", "", "sizes"], ["small"], coordinate_transformation_mode="asymmetric"),
+        N("CumSum", ["small", "two"], ["rows"]), N("Add", ["p", "rows"], ["y"]),
+    ]  # fmt: skip
+    made = model(nodes, [value("x", ["n", 1, "h", 4])], ["y"], {"two": np.array(2)})
+    graph = import_model(made, {"n": Range(1, 3), "h": Range(2, 8, 2)})
+    compiled = JitModel(lower_graph(optimize(graph), host_machine()))
+    for batch, rows in ((1, 2), (3, 4), (2, 8)):
+        feeds = {"x": RNG.standard_normal((batch, 1, rows, 4)).astype(np.float32)}
+        np.testing.assert_allclose(compiled.run(feeds)["y"], onnxruntime(made, feeds)[0], rtol=1e-6)
+
+
 TRANSPOSED: Mapping[str, list[onnx.NodeProto]] = {
     "overlapping": [N("ConvTranspose", ["x", "t"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 0])],
     "side by side": [N("ConvTranspose", ["x", "t"], ["y"], strides=[3, 3])],
