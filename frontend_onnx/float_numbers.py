@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 
@@ -77,12 +78,18 @@ def floors(counts: Counts, entries: Ratios | None, loc: str) -> tuple[Polynomial
 
 def _is_exact(counts: Counts, ratio: Ratio, dtype: DType) -> bool:
     bits = SIGNIFICANT_BITS.get(dtype, 0)
+    number = ratio.whole.number if ratio.whole is not None else None
+    if number is not None and abs(number) > 2**bits:
+        return float(np.asarray(number, dtype.numpy)) == number
     return ratio.denominator <= MAX_DENOMINATOR and max(map(abs, counts.span(ratio.numerator))) <= 2**bits
 
 
 def _made(counts: Counts, op: str, entries: Sequence[Ratio], loc: str) -> Ratio | None:
     if op in _PAIRED and len(entries) == 2:
         return _PAIRED[op](*entries)
+    if op in ("min", "max") and all(entry.denominator == 1 for entry in entries):
+        chosen = counts.least_of if op == "min" else counts.greatest_of
+        return Ratio(reduce(lambda a, b: chosen(a, b, loc), [entry.numerator for entry in entries]))
     if op in ("floor", "ceil", "cast") and len(entries) == 1:
         if op == "cast" or entries[0].denominator == 1:
             return entries[0]

@@ -195,8 +195,8 @@ class ShapeNumbers:
                 return
         known = lists_of([self.of(value) for value in operands])
         found = self._numbers(op, known, attrs, result.type, loc)
-        if found is None and op in VIEWS:
-            found = self._viewed(op, operands[0], attrs)
+        if found is None and (op in VIEWS or (op in ("concat", "cast") and result.type.rank > 1)):
+            found = self._viewed(op, operands, attrs, result)
         if found is None and op == "cast" and result.dtype in (DType.I32, DType.I64):
             found = floors(self._counts, self.ratios(operands[0]), loc)
         if found is not None:
@@ -227,13 +227,29 @@ class ShapeNumbers:
             node = self._builder.producers.get(value.name)
         return value.name if value.dtype is DType.BOOL else None
 
-    def _viewed(self, op: str, x: Value | None, attrs: Attrs) -> Numbers | None:
+    def _viewed(self, op: str, operands: Sequence[Value | None], attrs: Attrs, result: Value) -> Numbers | None:
         """The numbers of a table that is made of others by moving them: amounts of padding, two for each dimension."""
-        numbers = None if x is None else self._lists.get(x.name)
-        if x is None or numbers is None:
+        known: list[Polynomial] = []
+        places: list[np.ndarray | None] = []
+        for value in operands:
+            numbers = None if value is None else self._entries(value)
+            if value is None or numbers is None or not result.dtype.is_integer:
+                return None
+            places.append(np.arange(len(known), len(known) + len(numbers)).reshape(value.shape))
+            known += numbers
+        moved = places[0] if op == "cast" else OPS[op].evaluate(places, attrs)[0]
+        return None if moved is None else tuple(known[place] for place in moved.reshape(-1))
+
+    def _entries(self, value: Value) -> Numbers | None:
+        """The numbers of a list or table, one row behind the other; ``None`` where something else is in it."""
+        array = self._builder.constants.get(value.name)
+        if value.name in self._lists or array is None:
+            return self._lists.get(value.name)
+        if not value.dtype.is_integer or array.size > MAX_NUMBERS:
             return None
-        places = OPS[op].evaluate([np.arange(x.type.size).reshape(x.shape)], attrs)[0]
-        return tuple(numbers[place] for place in places.reshape(-1))
+        if value.name in self._made or not self._is_in_both(value, array):
+            return None
+        return tuple(Polynomial.constant(int(number)) for number in array.reshape(-1))
 
     def _exact_floats(
         self, op: str, operands: Sequence[Value | None], attrs: Attrs, type_: TensorType, loc: str

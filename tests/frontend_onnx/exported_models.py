@@ -127,6 +127,33 @@ def beside_patches() -> Ranged:
     return Ranged(proto, {"T": Range(1, 6)}, lambda n, rng: {"x": _normal(rng, n["T"], 3)})
 
 
+def ends_and_borders() -> Ranged:
+    """As tf2onnx writes x[:, :2 * n] and a border up to a length: masks of ends are maxima of floats, amounts of
+    padding a table of two columns."""
+    nodes = [
+        make("Shape", ["x"], ["s"]), make("Cast", ["s"], ["si"], to=TensorProto.INT32),
+        make("Slice", ["si", "l1", "l2", "l0"], ["n"]), make("Mul", ["n", "two"], ["n2"]),
+        make("Concat", ["none", "n2"], ["e"], axis=0), make("Cast", ["e"], ["ef"], to=TensorProto.FLOAT),
+        make("Max", ["ef", "limits"], ["m"]), make("Cast", ["m"], ["mi"], to=TensorProto.INT32),
+        make("Equal", ["mi", "all"], ["open"]), make("And", ["open", "down"], ["od"]),
+        make("Where", ["od", "before", "mi"], ["ends"]), make("Concat", ["x", "x", "x"], ["xx"], axis=1),
+        make("Slice", ["xx", "begin", "ends", "axes"], ["y"]),
+        make("Sub", ["nine", "n"], ["lack"]), make("Concat", ["none", "lack"], ["pair"], axis=0),
+        make("Unsqueeze", ["pair", "l0"], ["row"]), make("Concat", ["rows", "row"], ["table"], axis=0),
+        make("Cast", ["table"], ["wide"], to=I64), make("Transpose", ["wide"], ["t"], perm=[1, 0]),
+        make("Reshape", ["t", "flat"], ["pads"]), make("Pad", ["x", "pads"], ["z"]),
+    ]  # fmt: skip
+    narrow = {"two": [2], "none": [0], "all": 10**9, "before": -(10**9), "nine": [9], "rows": [[0, 0]], "begin": [0, 0],
+              "axes": [0, 1]}  # fmt: skip
+    constants: dict[str, Operand] = {
+        **numbers(l0=[0], l1=[1], l2=[2], flat=[-1]), **{name: np.int32(number) for name, number in narrow.items()},
+        "limits": np.array([1e9, -1e9], np.float32), "down": np.array([False, False]),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["b", "L"])], ["y", "z"], constants)
+    ranges = {"b": Range(1, 2), "L": Range(1, 9)}
+    return Ranged(proto, ranges, lambda n, rng: {"x": _normal(rng, n["b"], n["L"])})
+
+
 def relative_shift() -> Ranged:
     """Transformer-XL's: a column of zeros, and rows that are one longer than they are."""
     nodes = [
@@ -373,6 +400,7 @@ def decided() -> Ranged:
 EXPORTED = {
     "decoder with past": decoder_with_past, "chunks": chunks, "streams": streams, "relative shift": relative_shift,
     "messages": messages, "experts": experts, "beside patches": beside_patches,
+    "ends and borders": ends_and_borders,
     "filtered": filtered, "einsums": einsums, "frames": frames,
     "windows": windows, "best boxes": best_boxes, "branches": branches, "tree": tree,
     "quantized positions": quantized_positions, "rank of a shape": rank_of_a_shape,
