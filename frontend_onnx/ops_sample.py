@@ -54,8 +54,10 @@ def grid_sample(ctx: NodeContext) -> Sequence[Value]:
     backwards = whole.emit("slice", flat, starts=(0, 0, spatial - 1), steps=(1, 1, -1), sizes=flat.shape)
     extents = _as_numbers(whole, x, known, backwards.dtype)
     points = _in_elements(whole, backwards, extents, align)
-    if known:
-        points, border = _within(whole, points, extents, border, mode, align)
+    if known and mode == "cubic" and border != "zeros":
+        x, points, border = _with_elements_around(whole, x, points, extents, border, align)
+    elif known:
+        points, border = _within(whole, points, extents, border, align)
         x = filled_beyond(whole, x, known)
     floating = x.dtype.is_float or mode == "nearest"
     values = _channels_last(whole, x if floating else whole.cast(x, DType.F32))
@@ -84,20 +86,43 @@ def _as_numbers(ctx: NodeContext, x: Value, known: Mapping[int, Value], dtype: D
 
 
 def _within(
-    ctx: NodeContext, points: Value, extents: Value, border: str, mode: str, align: bool
+    ctx: NodeContext, points: Value, extents: Value, border: str, align: bool
 ) -> tuple[Value, str]:
     """Places among elements behind which there are zeros, by which the border is the same. Places that are mirrored at
     the outer borders of the elements are at most half an element outside, where their mirror images are those at the
     edge."""
     if border == "zeros":
         return points, border
-    if mode == "cubic":
-        what = "cubic with a border that is no zeros around an image whose extents only a run knows"
-        raise ctx.unsupported(what, hint="fix the extents with --dim")
     if border == "reflect":
         points = _mirrored(ctx, points, extents, align)
-    last = ctx.emit("sub", extents, ctx.scalar(1, extents))
-    return ctx.emit("max", ctx.emit("min", points, last), ctx.scalar(0, points)), "zeros"
+    return _clamped(ctx, points, extents, 0), "zeros"
+
+
+_AROUND = 3
+"""Elements on either side that cubic interpolation reads of places at most two elements outside."""
+
+
+def _with_elements_around(
+    ctx: NodeContext, x: Value, points: Value, extents: Value, border: str, align: bool
+) -> tuple[Value, Value, str]:
+    """An image with the elements of its border around it, and the places in that. Cubic interpolation takes each of its
+    elements from the border. Of places further outside, what is repeated is the same two elements out, and what is
+    mirrored is symmetric about the edge."""
+    for number in range(len(x.shape) - 2):
+        axis = 2 + number
+        extent = ctx.emit("slice", extents, starts=(number,), steps=(1,), sizes=(1,))
+        places = ctx.constant(np.arange(-_AROUND, x.shape[axis] + _AROUND + 1).astype(points.dtype.numpy))
+        if border == "reflect":
+            places = _mirrored(ctx, places, extent, align)
+        x = ctx.emit("gather", x, ctx.cast(_clamped(ctx, places, extent, 0), DType.I64), axis=axis)
+    points = _mirrored(ctx, points, extents, align) if border == "reflect" else _clamped(ctx, points, extents, 2)
+    return x, ctx.emit("add", points, ctx.scalar(_AROUND, points)), "zeros"
+
+
+def _clamped(ctx: NodeContext, points: Value, extents: Value, outside: int) -> Value:
+    """Places at most so many elements outside."""
+    last = ctx.emit("sub", extents, ctx.scalar(1 - outside, extents))
+    return ctx.emit("max", ctx.emit("min", points, last), ctx.scalar(-outside, points))
 
 
 def _mirrored(ctx: NodeContext, points: Value, extents: Value, align: bool) -> Value:

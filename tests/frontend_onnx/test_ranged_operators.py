@@ -393,6 +393,7 @@ CASES: Mapping[str, Case] = {
         )
         for mode, border, align in (
             ("linear", "zeros", 0), ("linear", "border", 1), ("nearest", "border", 0), ("cubic", "zeros", 1),
+            ("cubic", "border", 0), ("cubic", "border", 1), ("cubic", "reflection", 0), ("cubic", "reflection", 1),
             ("linear", "reflection", 0), ("linear", "reflection", 1), ("nearest", "reflection", 0),
         )
     },
