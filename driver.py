@@ -10,17 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from . import __version__
-from .costs.predict import Costs, c_costs, object_costs
 from .custom_ops.operators import load_operators
 from .emit_c.model_name import model_name
-from .emit_c.symbols import check_pool_names
-from .emit_llvm.jit import host_machine
-from .emit_llvm.levels import Level, by_requirements, without_equals
 from .errors import CcmlError, ErrorCode
 from .exporters import find_exporter
 from .frontend_onnx import Range, check_used, import_model, load_model, tensor_interface, with_fixed_inputs, with_states
@@ -35,14 +32,17 @@ from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
 from .passes.precision import FloatFormat
 from .processes import mapped
-from .program.build import exact_machine, lower_graph
 from .program.goal import DEFAULT_GOAL, NOTHING_TUNED, Goal, Optimize
-from .program.operations import operations
-from .report.build import Identity, build_report
-from .report.schema import Options, Report
 from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
 from .targets import TARGETS, Machine, find, select
 from .targets.target import Cpu, ElementKind, alike
+
+# What generates code takes long to import, and who reads models or quantizes them has no use for it.
+if TYPE_CHECKING:
+    from .costs.predict import Costs
+    from .emit_llvm.levels import Level
+    from .report.build import Identity
+    from .report.schema import Report
 
 log = logging.getLogger(__name__)
 
@@ -129,6 +129,9 @@ class Source:
 
     def identity(self, emit: Sequence[str] = (), goal: Goal = DEFAULT_GOAL) -> Identity:
         """What a report says of the model's origin."""
+        from .report.build import Identity
+        from .report.schema import Options
+
         options = Options(
             dims={k: n if isinstance(n, int) else str(n) for k, n in sorted(self.options.dims.items())},
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
@@ -187,11 +190,15 @@ class Compiled:
 
     def report(self, costs: Costs | None = None) -> Report:
         """The report as far as it is known without machine code, with ``costs`` where they were predicted."""
+        from .report.build import build_report
+
         identity = self.source.identity(goal=self.goal)
         return build_report(identity, self.source.graph, self.optimized, self.program, self.machine, costs=costs)
 
     def costs(self, route: str = "llvm") -> Costs | None:
         """What a run costs by the ``llvm`` objects or by the ``c`` sources; ``None`` without a cost model."""
+        from .costs.predict import c_costs, object_costs
+
         return (c_costs if route == "c" else object_costs)(self.program, self.machine)
 
 
@@ -203,6 +210,8 @@ def find_machine(target: str, abi: str | None = None, cpu: str | None = None) ->
     Raises ``UNKNOWN_TARGET`` that lists what there is.
     """
     if cpu == "native":
+        from .emit_llvm.jit import host_machine
+
         native = host_machine()
         if target in (native.target.name, *native.target.aliases):
             return native
@@ -291,6 +300,8 @@ def preferred_bytes(machine: Machine) -> DType | None:
 
 def check_goal(goal: Goal) -> None:
     """Raises ``BAD_OPTION`` where pools cannot have their names, or one that is not the last has no limit."""
+    from .emit_c.symbols import check_pool_names
+
     check_pool_names(list(goal.pools))
     for name in list(goal.pools)[:-1]:
         if goal.pools[name] is None:
@@ -309,6 +320,8 @@ def lower(
 ) -> Compiled:
     """An optimized graph as a program for one machine; ``dump`` sees the program after each step. Not ``shared``: for
     :func:`link`. Raises ``BUDGET`` where ``goal`` cannot be met."""
+    from .program.build import exact_machine, lower_graph
+
     check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
     exact = exact_machine(machine) if source.options.exact else machine
@@ -336,6 +349,8 @@ def lower_levels(compiled: Compiled, *, shared: bool = True) -> tuple[Level, ...
     """The programs of a library for all CPUs of an ABI, the most demanding first, but for those that a less demanding
     one makes needless, as it has the same code, or hardly more to do; none where the ABI has a single CPU. ``shared``
     is as ``compiled`` was lowered."""
+    from .emit_llvm.levels import Level, by_requirements, without_equals
+
     machine, cpus = compiled.machine, compiled.machine.abi.cpus
     if len(cpus) == 1:
         return ()
@@ -345,6 +360,8 @@ def lower_levels(compiled: Compiled, *, shared: bool = True) -> tuple[Level, ...
 
 def _level(compiled: Compiled, shared: bool, cpu: Cpu) -> Level:
     """The model of ``compiled`` for another CPU."""
+    from .emit_llvm.levels import Level
+
     machine = replace(compiled.machine, cpu=cpu)
     lowered = lower(compiled.source, compiled.optimized, machine, compiled.goal, shared=shared)
     return Level(machine, lowered.program)
@@ -353,6 +370,8 @@ def _level(compiled: Compiled, shared: bool, cpu: Cpu) -> Level:
 def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
     """``levels``, the most demanding first, without those for CPUs that compute with floats as a less demanding one
     does, and save less than :data:`WORTHWHILE` of its operations."""
+    from .program.operations import operations
+
     found: list[tuple[int, Level]] = []
     for level in reversed(levels):
         own = operations(level.program)

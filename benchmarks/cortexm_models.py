@@ -24,7 +24,7 @@ from typing import Any
 import ccml
 import numpy as np
 from ccml.driver import DEFAULT_GOAL, Compiled, Goal, Optimize, compile_source, read
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.emit_c.compiler_flags import optimization
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects

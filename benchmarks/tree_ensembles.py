@@ -26,7 +26,7 @@ import ccml
 import numpy as np
 import onnx
 from ccml.driver import DEFAULT_GOAL, Goal, Optimize, compile_source, read
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.targets import select
 from onnx import helper
 

@@ -12,11 +12,11 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
 from ..verification.runner import work_of
 from .candidates import choices_of
-from .device import Meter, Price
 from .execute import GoodEnough
 from .front import Chosen
 from .halfword_layers import float_bias, halfword_weights
 from .judged import Judged
+from .meter import Meter, Price
 from .partition import key
 from .quantizer import Choices, Quantized, Quantizer
 from .tuning import TunedLayer

@@ -1,59 +1,21 @@
-"""What quantized models take where they are to run: they are compiled for it, and the report is read.
-
-Mixed precision is judged by these figures (``mixed.py``), so that what it finds fits when it is compiled.
-"""
+"""What quantized models take where they are to run: they are compiled for it, and the report is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ..artifact.emit import DEFAULT_EMIT, Emit
 from ..artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from ..artifact.trial import quiet, trial_report
 from ..driver import DEFAULT_GOAL, Compiled, Goal, Optimize, Source, lower, run_passes
 from ..errors import CcmlError, ErrorCode
-from ..ir.graph import Graph
 from ..passes.integer_interface import integer_states
 from ..program.operations import operations
 from ..report.budget import NO_BUDGET, Budget, Need, needs
 from ..report.schema import Totals
 from ..targets import Machine
-
-
-@dataclass(frozen=True)
-class Price:
-    """What one model takes: ``time`` in cycles, or in operations where these are not predicted (``cycles`` is ``None``
-    then); bytes of ``flash`` (``None`` where no code was made) and of ``ram``, states included. ``layers`` have the
-    time of each call by its name, as far as it is known; ``needs`` are of everything that is limited."""
-
-    time: float
-    cycles: int | None
-    flash: int | None
-    ram: int
-    layers: Mapping[str, float] = field(default_factory=dict)
-    needs: tuple[Need, ...] = ()
-
-    @property
-    def fits(self) -> bool:
-        return all(need.fits for need in self.needs)
-
-    def excess(self) -> str:
-        """What does not fit."""
-        return "; ".join(str(need) for need in self.needs if not need.fits)
-
-    @property
-    def worst(self) -> float:
-        """The largest share of a limit that it takes."""
-        return max((need.amount / max(need.limit, 1e-9) for need in self.needs), default=0.0)
-
-    def amounts(self) -> str:
-        """What it takes of everything that is limited."""
-        return "; ".join(need.taken() for need in self.needs)
-
-
-Meter = Callable[[Graph], Price]
-"""The price of a graph of quantize and dequantize nodes."""
+from .meter import Meter, Price
 
 
 @dataclass(frozen=True)

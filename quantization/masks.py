@@ -15,7 +15,7 @@ from ..ir.graph import Graph, Node, Value
 from ..ops.attributes import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
-from ..verification.float_model import Arrays
+from ..verification.runner import Arrays
 from .partition import key
 from .roles import is_real
 

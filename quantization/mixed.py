@@ -15,8 +15,8 @@ from ..errors import CcmlError, ErrorCode
 from ..report.accuracy import Cost
 from .attempts import Aim, Attempt, Attempts
 from .candidates import Raise, choices_of, layers, wide_tensors
-from .device import Price
 from .judged import Judged
+from .meter import Price
 from .nibbles import narrowed
 from .prices import Costing, Shares, cost_of
 from .quantizer import Quantized, Quantizer

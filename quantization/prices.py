@@ -15,7 +15,7 @@ from ..ops.table import OPS
 from ..report.accuracy import Cost
 from .candidates import Candidate, Raise
 from .cheap_width import readers_of
-from .device import Price
+from .meter import Price
 from .partition import Partition, key
 from .quantizer import Choices, Quantizer
 

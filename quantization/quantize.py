@@ -23,10 +23,10 @@ from ..passes.pipeline import clean_up
 from ..samples import Samples
 from ..verification.runner import work_of
 from .attempts import Aim
-from .device import Meter
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
 from .judged import Judged
+from .meter import Meter
 from .mixed import MixedPrecision, raise_precision
 from .nibbles import with_nibbles
 from .observe import spread

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.driver import compile_model
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import Build, build_and_run

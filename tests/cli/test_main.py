@@ -59,6 +59,15 @@ def test_a_compilation_loads_what_it_needs(tmp_path: Path) -> None:
     assert done.stderr == "[]\n"
 
 
+def test_reading_and_quantizing_load_no_generators_of_code() -> None:
+    code = (
+        "import sys, ccml.driver, ccml.quantization\n"
+        "print([name for name in ('llvmlite', 'pycparser', 'ccml.schedule.lower') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_module_runs_as_a_script() -> None:
     done = subprocess.run([sys.executable, "-m", "ccml", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ccml ")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from ccml.emit_c import Requirements, kernel_function, print_c
 from ccml.emit_c.amalgamation import runtime_header
+from ccml.emit_c.kernel import kernel_function
+from ccml.emit_c.requirements import Requirements
+from ccml.emit_c.tree import print_c
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, Kernel

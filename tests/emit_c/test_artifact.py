@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.errors import CcmlError, ErrorCode
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 

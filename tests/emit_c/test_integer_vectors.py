@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.emulation import build_and_run
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.types import DType

@@ -6,7 +6,9 @@ from collections.abc import Collection
 from textwrap import dedent
 
 import pytest
-from ccml.emit_c import Requirements, kernel_function, print_c
+from ccml.emit_c.kernel import kernel_function
+from ccml.emit_c.requirements import Requirements
+from ccml.emit_c.tree import print_c
 from ccml.errors import CcmlError
 from ccml.ir.loops_text import parse_kernel
 

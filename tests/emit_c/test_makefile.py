@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.ir.loops import Type
 from ccml.ir.types import DType
 from ccml.targets import Machine, select

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.emit_c.names import parameter_name
 from ccml.emit_c.symbols import assign_symbols
 from ccml.ir.program import BufferDecl, Program, Storage

@@ -16,7 +16,7 @@ import onnx
 import pytest
 from ccml.artifact.dump import kernels_text
 from ccml.driver import ModelOptions, compile_model
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.ir.program import Program
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph

@@ -11,8 +11,8 @@ from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.quantization import LayerOptions, QuantizedModel, QuantizeOptions, Raise, quantize_graph
-from ccml.quantization.device import Meter, Price
 from ccml.quantization.execute import evaluate_samples
+from ccml.quantization.meter import Meter, Price
 from ccml.quantization.quantize import sqnr
 from ccml.report.budget import Need
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.emit_c.compiler_flags import all_flags
 from ccml.emit_llvm.objects import emit_assembly
 from ccml.ir.program import Program

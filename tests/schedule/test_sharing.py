@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ccml.blocks import BLOCKS
 from ccml.costs.build import build_c
-from ccml.emit_c import write_c
+from ccml.emit_c.artifact import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
