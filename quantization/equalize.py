@@ -28,12 +28,10 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.attributes import ints
-from ..samples import Samples
-from ..verification.runner import Runner
 from .encoding import WEIGHT_LEVELS
 from .histogram import FOLDS
 from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices
-from .observe import runs
+from .observe import FloatRuns
 from .ranges import SATURATION_WEIGHT
 from .roles import LINEAR
 
@@ -67,14 +65,14 @@ class Equalized:
 
 
 def equalize(
-    graph: Graph, eligible: Callable[[Node], bool], model: Runner, samples: Samples, chosen: Sequence[int]
+    graph: Graph, eligible: Callable[[Node], bool], floats: FloatRuns, chosen: Sequence[int]
 ) -> Equalized:
     """``graph`` with the same outputs (but for rounding), equalized where that is predicted to lessen the noise.
 
-    ``eligible`` says which layers may change; ``model`` runs the graph; ``chosen`` are the samples to look at.
+    ``eligible`` says which layers may change; ``floats`` runs the graph; ``chosen`` are the samples to look at.
     """
     pairs = find_pairs(graph, eligible)
-    observed = _channel_values(pairs, model, samples, chosen)
+    observed = _channel_values(pairs, floats, chosen)
     constants: Constants = dict(graph.constants)
     divisors: dict[str, np.ndarray] = {}
     for pair, values in zip(pairs, observed):
@@ -156,14 +154,12 @@ def _axis_behind(node: Node, axis: int) -> int | None:
 # ---------------------------------------------------------------- how much
 
 
-def _channel_values(
-    pairs: Sequence[Pair], model: Runner, samples: Samples, chosen: Sequence[int]
-) -> list[np.ndarray]:
+def _channel_values(pairs: Sequence[Pair], floats: FloatRuns, chosen: Sequence[int]) -> list[np.ndarray]:
     """Elements of what each pair's successors read, ``[samples, channels, positions]``: so many, evenly apart, that a
     channel has :data:`_ELEMENTS` over all samples."""
     kept: list[list[np.ndarray]] = [[] for _ in pairs]
     positions = max(1, _ELEMENTS // len(chosen))
-    for values in runs(model, samples, chosen) if pairs else ():
+    for values in floats.batches(chosen) if pairs else ():
         for pair, rows in zip(pairs, kept):
             tensor, axis = pair.tensors[-1]
             array = values[tensor.name]

@@ -22,6 +22,8 @@ class Judged:
 
     samples: Samples
     folds: Sequence[tuple[int, Samples]] = ()
+    numbers: Sequence[int] = ()
+    """Of samples of the calibration."""
 
     @staticmethod
     def of_calibration(samples: Samples, most: int) -> Judged:
@@ -29,7 +31,8 @@ class Judged:
         places = np.asarray(spread(samples.count, most))
         folds = [places[places % FOLDS == fold] for fold in range(FOLDS)]
         parts = [(fold, samples.at(own)) for fold, own in enumerate(folds) if len(own)]
-        return Judged(samples.at(np.concatenate(folds)), parts)
+        numbers = np.concatenate(folds)
+        return Judged(samples.at(numbers), parts, numbers.tolist())
 
     def outputs(self, quantizer: Quantizer, written: Callable[[Quantizer], Graph]) -> dict[str, np.ndarray]:
         """The outputs, ``[samples, ...]`` by name, of the models that are ``written`` with the ranges of quantizers."""

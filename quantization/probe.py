@@ -54,13 +54,16 @@ class Probe(Generic[_Changes]):
     at_once: int
 
     @staticmethod
-    def of(graph: Graph, stored: Mapping[str, str], inputs: Arrays, trials: int) -> Probe[Encodings]:
+    def of(
+        graph: Graph, stored: Mapping[str, str], inputs: Arrays, trials: int,
+        known: Callable[[], Arrays | None] = lambda: None,
+    ) -> Probe[Encodings]:  # fmt: skip
         """Of tensors. ``stored`` maps values to the first of their group; ``inputs`` are samples, each tried ``trials``
-        times."""
+        times. ``known`` gives the values of the float model for these, as far as they are known."""
         count = len(next(iter(inputs.values())))
         if is_worth_compiling(work_of(graph) * count * trials // _SHARE):
             return _judging(_compiled(graph, stored, inputs, judged(graph)), count, 1)
-        return _judging(_evaluated(graph, stored, inputs, judged(graph)), count, _PART)
+        return _judging(_evaluated(graph, stored, known() or {}, inputs, judged(graph)), count, _PART)
 
     @staticmethod
     def of_constants(graph: Graph, inputs: Arrays) -> Probe[Constants]:
@@ -147,9 +150,10 @@ def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Ch
 
 
 def _evaluated(
-    graph: Graph, stored: Mapping[str, str], inputs: Arrays, names: Sequence[str]
+    graph: Graph, stored: Mapping[str, str], known: Arrays, inputs: Arrays, names: Sequence[str]
 ) -> _Rounded[Encodings]:
-    values = evaluate_all(graph, inputs)
+    computed = {value.name for value in graph.values()} - graph.constants.keys()
+    values = known if computed <= known.keys() else evaluate_all(graph, inputs)
 
     def rounded(places: Sequence[int], changes: Sequence[Encodings]) -> list[np.ndarray]:
         some = _Some(values, places)

@@ -49,7 +49,7 @@ FLOOR_HEADROOM = 16.0
 far beyond the usual ones, and 12 bits are little beside the noise of its weights."""
 _FLOOR_WORK = 1 << 29
 """Of one evaluation on these samples, as ``work_of`` counts it, if more than the least are looked at."""
-COMPARED_SAMPLES = 64
+COMPARED_SAMPLES = 32
 """Samples of the calibration on which models with other widths of tensors are compared."""
 _COMPARED_WORK = 1 << 26
 """Of an evaluation of the models that are compared, at most."""
@@ -168,9 +168,9 @@ def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
         best = wider or quantizer
         return best, best.quantize()
     plain = quantizer.quantize_roughly()
-    parts, judged = wider.partition(), _some(quantizer.samples, COMPARED_SAMPLES)
+    parts, numbers = wider.partition(), spread(quantizer.samples.count, COMPARED_SAMPLES)
     wide = wider.write(parts, wider.encodings(parts), plain.tuned)
-    wanted = evaluate_samples(quantizer.graph, judged)
+    judged, wanted = quantizer.samples.at(np.asarray(numbers)), quantizer.float_outputs(numbers)
     nearness = [_least_sqnr(evaluate_samples(each, judged), wanted) for each in (plain.graph, wide)]
     if nearness[1] > nearness[0] + _WORTHWHILE:
         return wider, wider.quantize()
@@ -185,14 +185,10 @@ def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantiz
     wide = replace(quantizer, halfwords=True)
     parts = wide.partition()
     graph = wide.write(parts, wide.encodings(parts), result.tuned)
-    judged = _some(quantizer.samples, COMPARED_SAMPLES)
-    wanted = evaluate_samples(quantizer.graph, judged)
+    numbers = spread(quantizer.samples.count, COMPARED_SAMPLES)
+    judged, wanted = quantizer.samples.at(np.asarray(numbers)), quantizer.float_outputs(numbers)
     plain, better = (_least_sqnr(evaluate_samples(each, judged), wanted) for each in (result.graph, graph))
     return (wide, replace(result, graph=graph)) if better > plain + WEIGHTS_WORTH else (quantizer, result)
-
-
-def _some(samples: Samples, count: int) -> Samples:
-    return samples.chosen(np.isin(np.arange(samples.count), spread(samples.count, count)))
 
 
 def _least_sqnr(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
@@ -209,7 +205,7 @@ def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
     counts = sorted({FLOOR_SAMPLES, max(FLOOR_SAMPLES, min(MOST_FLOOR_SAMPLES, few))})
     for count in counts:
         judged = Judged.of_calibration(quantizer.samples, count)
-        wanted = evaluate_samples(quantizer.graph, judged.samples)
+        wanted = quantizer.float_outputs(judged.numbers)
         outputs = judged.outputs(quantizer, lambda fold: fold.rewritten(plain.tuned))
         if _least_sqnr(outputs, wanted) >= FLOOR + (_CLEARLY if count < counts[-1] else 0.0):
             return done

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
@@ -20,13 +20,14 @@ from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
+from .execute import evaluate_samples
 from .histogram import FOLDS, TensorStats
 from .insert import StoredConstant, insert_qdq
 from .masks import float_nodes, softmaxes
-from .observe import Observations, observe, runs, spread
+from .observe import FloatRuns, Observations, observe, spread
 from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
-from .range_choice import Chosen, Folded, Group, Method, Trials, choose_ranges
+from .range_choice import Chosen, Folded, Group, Known, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .recurrent_weights import halfword_weights
@@ -126,17 +127,19 @@ class Quantizer:
         layers = [node for node in graph.nodes if node.op in LINEAR and weight_positions(graph, node)]
         names = _observable(graph, unrolled)
         log.info("preparing the float model for calibration")
-        model = runner(graph, names, samples.count)
+        sizes = {value.name: value.type.size for value in graph.values()}
+        floats = FloatRuns.of(runner(graph, names, samples.count), samples, sum(sizes[name] for name in names))
         most = max(_LEAST_TUNED, _TUNING_WORK // max(1, work_of(graph)))
         chosen = spread(samples.count, min(options.tuning_samples, most))
         masked: frozenset[str] = frozenset()
         if softmaxes(graph):
-            masked = float_nodes(graph, runs(model, samples, spread(samples.count, _MASK_SAMPLES)))
+            masked = float_nodes(graph, floats.batches(spread(samples.count, _MASK_SAMPLES)))
         parts = _partition(graph, unrolled, masked, options, _NONE)
         equalized = Equalized(graph, {})
         if options.equalize:
-            equalized = equalize(graph, parts.is_integer, model, samples, chosen)
-        observed = observe(model, samples, names, layers, chosen, equalized.divisors)
+            equalized = equalize(graph, parts.is_integer, floats, chosen)
+        outputs = [value.name for value in graph.outputs]
+        observed = observe(floats, names, layers, chosen, equalized.divisors, outputs)
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
         parts = plain.partition()
@@ -144,16 +147,17 @@ class Quantizer:
         spared = frozenset[str]()
         if options.activations == "int8" and options.min_sqnr != 0:
             spared = of_few(parts, plain.interface) - wide
-        return replace(plain, wide=wide | spared, spared=spared).with_trials()
+        known = partial(floats.equalized, divisors=equalized.divisors)
+        return replace(plain, wide=wide | spared, spared=spared).with_trials(known)
 
-    def with_trials(self) -> Quantizer:
+    def with_trials(self, known: Known) -> Quantizer:
         """The quantizer with a method for ranges, by the noise at the outputs, and with that of :attr:`wider`
-        tensors."""
+        tensors; ``known`` gives the values of the float model."""
         parts = self.partition()
         ranges, widths = self.options.range_method is RangeMethod.AUTO, self.options.min_sqnr != 0
         if self.options.activations != "int8" or not (ranges or widths):
             return self
-        trials = Trials.of(self.graph, parts.stored, self.samples)
+        trials = Trials.of(self.graph, parts.stored, self.samples, known)
         if trials is None:
             return self
         result = self
@@ -176,7 +180,7 @@ class Quantizer:
         known, folds = ({}, {}) if chosen is None else (chosen.quiet, chosen.folds)
         encodings = {head: self._encoding(parts, head, _NONE) for head in parts.sources}
         tried = {head: folds.get(head, [each] * FOLDS) for head, each in encodings.items()}
-        alone = {h: trials.probe.mean(trials.noises({h: each})) for h, each in tried.items() if h not in known}
+        alone = {h: trials.noise_alone(h, each) for h, each in tried.items() if h not in known}
         noise = {**known, **alone}
         wide = self.wide | of_noise(parts, noise, self.interface)
         if wide == self.wide:
@@ -208,6 +212,13 @@ class Quantizer:
         """The inputs and outputs whose type is asked for."""
         both = (*self.graph.inputs, *self.graph.outputs) if self.options.integer_io else ()
         return frozenset(value.name for value in both)
+
+    def float_outputs(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
+        """The outputs of the float model, ``[samples, ...]``, for samples of the calibration."""
+        known = self.observed.outputs
+        if all(value.name in known for value in self.graph.outputs):
+            return {value.name: known[value.name][[*numbers]] for value in self.graph.outputs}
+        return evaluate_samples(self.graph, self.samples.at(np.asarray(numbers)))
 
     def partition(self, choices: Choices = _NONE) -> Partition:
         return self.partition_with(self.rescaling, choices)

@@ -202,17 +202,18 @@ def _descend(
     nobody looks again at the ``gradient``, ``H (q - w)``, of rows that are done."""
     diagonal = np.einsum("gkk->gk", hessian)
     size = rounded.shape[1]
+    changes = np.empty((len(rounded), min(_BLOCK, size), rounded.shape[2]))
     for begin in range(0, size, _BLOCK):
         end = min(begin + _BLOCK, size)
-        before, inner = rounded[:, begin:end].copy(), gradient[:, begin:end].copy()
         for row in range(begin, end):
             place = row - begin
-            best = grid.nearest(rounded[:, row] - inner[:, place] / diagonal[:, row, None])
-            change = best - rounded[:, row]
+            inner = hessian[:, np.newaxis, row, begin:row] @ changes[:, :place]
+            slope = gradient[:, row] + inner[:, 0]
+            best = grid.nearest(rounded[:, row] - slope / diagonal[:, row, None])
+            np.subtract(best, rounded[:, row], out=changes[:, place])
             rounded[:, row] = best
-            inner[:, place + 1 :] += hessian[:, row + 1 : end, row, None] * change[:, None, :]
         behind = end if is_last else 0
-        gradient[:, behind:] += hessian[:, behind:, begin:end] @ (rounded[:, begin:end] - before)
+        gradient[:, behind:] += hessian[:, behind:, begin:end] @ changes[:, : end - begin]
 
 
 def output_error(apart: np.ndarray, moments: np.ndarray) -> float:

@@ -67,7 +67,7 @@ _MOST_INPUTS = 1 << 13
 _TOGETHER = 1 << 10
 """Layers with sums as long as this at most are rounded with all dampings at once."""
 
-_MOST_COLUMNS = 64
+_MOST_COLUMNS = 32
 """Outputs by which layers with more of them choose how far moments are trusted."""
 
 _LEAST_MULTIPLIER = 2.0**-12
@@ -391,7 +391,7 @@ def _rounded(
     if matrices.shape[1] <= _TOGETHER:
         each = [np.concatenate([array] * count) for array in (seen, seen_steps, folds[0], seen_levels)]
         moments = OrderedMoments.of(each[2])
-        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], moments, each[3], SWEEPS)
+        found = _compensated(np.repeat(DAMPINGS, len(seen)), each[0], each[1], moments, each[3], 1)
         parts = [None] * count if found is None else np.split(found, count)
         errors = [partial(_error, held_out, part) for part in parts]
     else:

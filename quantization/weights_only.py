@@ -18,7 +18,7 @@ from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..samples import Samples
 from ..verification.runner import runner
-from .observe import runs, spread
+from .observe import FloatRuns, spread
 from .options import Mode, Precision, QuantizeOptions
 from .partition import key, layer_names
 
@@ -88,7 +88,7 @@ def _moments(
     found: dict[str, list[np.ndarray]] = {}
     chosen = spread(samples.count, options.tuning_samples)
     first = 0
-    for values in runs(runner(graph, names, len(chosen)), samples, chosen):
+    for values in FloatRuns(runner(graph, names, len(chosen)), samples).batches(chosen):
         for name in names:
             for place, array in enumerate(values[name], first):
                 rows = array.reshape(-1, array.shape[-1]).astype(np.float64)

@@ -7,7 +7,9 @@ import pytest
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.quantization.equalize import Pair, best_scales, equalize, find_pairs, rescale
+from ccml.quantization.observe import FloatRuns
 from ccml.verification.float_model import FloatModel
+from ccml.verification.runner import runner
 
 from tests.quantize.networks import Network, classifier, samples_for
 
@@ -124,8 +126,29 @@ def test_divisors_say_how_the_observed_tensors_change() -> None:
     graph = replace(graph, constants={**graph.constants, **frozen})
     values = [value.name for value in graph.values()]
     samples = samples_for(graph, 8)
-    result = equalize(graph, lambda node: True, FloatModel(graph, values), samples, range(8))
+    result = equalize(graph, lambda node: True, FloatRuns(FloatModel(graph, values), samples), range(8))
     assert {"conv_0", "relu_1"} <= result.divisors.keys()
     before, after = (FloatModel(g, values).run({"x": samples.inputs["x"][0]}) for g in (graph, result.graph))
     for name in ("conv_0", "relu_1"):
         assert np.allclose(before[name] / result.divisors[name], after[name], rtol=1e-4, atol=1e-5)
+
+
+def test_values_that_are_kept_are_those_of_a_run() -> None:
+    """In any order of samples, and with divisors those of the equalized graph."""
+    graph = depthwise_chain()
+    names, samples = [value.name for value in graph.values()], samples_for(graph, 9)
+    elements = sum(value.type.size for value in graph.values())
+    model = runner(graph, names, samples.count)
+    kept, anew = FloatRuns.of(model, samples, elements), FloatRuns(model, samples)
+    assert kept.kept is not None and FloatRuns.of(model, samples, 1 << 40).kept is None
+    for chosen in ([2, 3, 4], [7, 1, 8, 0]):
+        for found, wanted in zip(kept.batches(chosen), anew.batches(chosen), strict=True):
+            assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+    result = equalize(graph, lambda node: True, anew, range(9))
+    divided = kept.equalized(np.array([5, 2]), result.divisors)
+    assert divided is not None
+    for place, number in enumerate((5, 2)):
+        after = evaluate_graph(result.graph, {"x": samples.inputs["x"][number]})
+        assert all(np.allclose(divided[name][place], after[name], rtol=1e-4, atol=1e-5) for name in names)
+    for name, divisor in result.divisors.items():
+        assert np.array_equal(divided[name][0], kept.kept[name][5] / divisor)
