@@ -171,6 +171,9 @@ class _OnePixel(_PlainTiling):
         self.block = "gemm_4x1_words" if registers or _of_halfwords(work) else "gemm_4x1_bytes"
         self.acc = [work.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
 
+    def prepare(self) -> Block:
+        return tuple(stmt for w in self.weights for stmt in w.prepare(self.work.group))
+
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         origin, slot = position(as_expr(0)), as_expr(0)
         alone = len(self.parts) == 1
@@ -188,8 +191,7 @@ class _OnePixel(_PlainTiling):
             channel += self.work.first
             return (*block, *self.results.pixels(sums.buffer, channel, channels, PixelRun(position, 1)))
 
-        unpack = (stmt for w in self.weights for stmt in w.prepare(self.work.group))
-        return (*unpack, *(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(ONE_PIXEL_CHUNK, chunk))
+        return (*(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(ONE_PIXEL_CHUNK, chunk))
 
 
 def _whole_tiles(channels: int) -> int:

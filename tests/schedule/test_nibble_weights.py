@@ -13,6 +13,7 @@ from ccml.ir.graph import Graph
 from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.program import Storage
+from ccml.ir.types import DType
 from ccml.program.build import lower_graph
 from ccml.schedule import generators
 from ccml.schedule.nibble_weights import are_nibbles, slices_of
@@ -130,6 +131,17 @@ def test_memory_is_that_of_a_slice(board: Machine) -> None:
     program = lower_graph(GRAPHS["3x3, slices"], on_host(board))
     scratch = [b.nbytes for b in program.buffers.values() if b.storage is Storage.ARENA]
     assert max(scratch) < 13 << 10
+
+
+@pytest.mark.parametrize("board", [BOARDS["m0plus"], BOARDS["m3"]], ids=["m0plus", "m3"])
+def test_weights_of_halfwords_are_unpacked_once(board: Machine, tmp_path: Path) -> None:
+    """Not for each of the pixels, which are staged one by one."""
+    graph = integer_conv_graph((1, 6, 5, 8), (48, 3, 3, 8), pad=SAME, zero_point=0, dtype=DType.I16, outliers=[7])
+    machine = on_host(board)
+    (kernel,) = lower_graph(graph, machine).kernels
+    outermost = [stmt.block for stmt in kernel.body if isinstance(stmt, Invoke)]
+    assert unpacks(graph, machine) and any(name.startswith("unpack_nibble") for name in outermost)
+    assert_exact(graph, machine, by_jit, tmp_path)
 
 
 def test_bytes_stay_bytes() -> None:
