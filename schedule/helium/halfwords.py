@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...blocks.halfword_gemm import SPLIT_4X1, pack_split
+from ...blocks.halfword_gemm import SPLIT_4X1, WORD, pack_split
 from ...blocks.helium import STEP, pad
+from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.build import store
 from ...ir.loops import I32, Block, Expr, Invoke, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -24,6 +25,7 @@ from ..byte_operands import start
 from ..contraction_results import Position
 from ..halfword_rows import HalfwordContraction, each_element, halfword_weights, split
 from ..kernel import KernelContext
+from ..nibble_weights import StreamLayout, stored_words
 
 BLOCK = "helium_gemm_4x1_s16s8_i32"
 
@@ -35,7 +37,11 @@ def is_helium_halfword_contraction(ctx: KernelContext) -> bool:
 
 def lower_helium_halfword_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_helium_halfword_contraction` holds."""
-    return _SplitTiling(HalfwordContraction(ctx, sums=True)).emit()
+    return _SplitTiling(_NibbleContraction(ctx, sums=True)).emit()
+
+
+class _NibbleContraction(HalfwordContraction):
+    unpacks = True
 
 
 class _SplitTiling(Tiling[HalfwordContraction]):
@@ -46,16 +52,19 @@ class _SplitTiling(Tiling[HalfwordContraction]):
     def __init__(self, work: HalfwordContraction) -> None:
         super().__init__(work)
         ctx, self.width = work.ctx, pad(work.depth, STEP)
-        missing = work.bias.astype(np.int64) + 128 * work.columns.astype(np.int64).sum(axis=1)
-        self.weights = ctx.pack("w", pack_split(missing.astype(np.int32), work.columns))
+        missing = (work.bias.astype(np.int64) + 128 * work.columns.astype(np.int64).sum(axis=1)).astype(np.int32)
+        words = np.stack([pack_split(missing[part], work.columns[part]) for part in work.parts])
+        layout = StreamLayout(0, SPLIT_4X1 * self.width // WORD, SPLIT_4X1)
+        self.weights = stored_words(ctx, words, layout, SIGNED_BYTES if work.nibbles else None)
         self.halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=STEP)
         self.sums = ctx.temporary("acc", DType.I32, (1, pad(work.channels, SPLIT_4X1)), align=STEP)
 
     def prepare(self) -> Block:
-        """What fills the last vectors."""
+        """The weights of a group, and what fills the last vectors."""
         depth, i = self.work.depth, Var(self.work.names.fresh("i"))
         places = (self.halves[depth + i], self.halves[depth + self.width + i])
-        return loop(i, self.width - depth, *(store(place, 0) for place in places)) if depth < self.width else ()
+        filled = loop(i, self.width - depth, *(store(place, 0) for place in places)) if depth < self.width else ()
+        return (*self.weights.prepare(self.work.group), *filled)
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         work = self.work
@@ -64,6 +73,7 @@ class _SplitTiling(Tiling[HalfwordContraction]):
             return split(value, at, self.halves, self.width, Var(work.names.fresh("word"), I32))
 
         gathered = each_element(work, position(as_expr(0)), put)
-        pointers = (start(self.weights), start(self.halves), start(self.sums))
+        weights = start(self.weights.buffer, work.group * self.weights.apart)
+        pointers = (weights, start(self.halves), start(self.sums))
         multiply = Invoke(BLOCK, pointers, (self.width // STEP, work.channels))
         return (*gathered, multiply, *work.epilogue(self.sums, 1, position))

@@ -133,7 +133,7 @@ def test_memory_is_that_of_a_slice(board: Machine) -> None:
     assert max(scratch) < 13 << 10
 
 
-@pytest.mark.parametrize("board", [BOARDS["m0plus"], BOARDS["m3"]], ids=["m0plus", "m3"])
+@pytest.mark.parametrize("board", [BOARDS[name] for name in ("m0plus", "m3", "m55")], ids=["m0plus", "m3", "m55"])
 def test_weights_of_halfwords_are_unpacked_once(board: Machine, tmp_path: Path) -> None:
     """Not for each of the pixels, which are staged one by one."""
     graph = integer_conv_graph((1, 6, 5, 8), (48, 3, 3, 8), pad=SAME, zero_point=0, dtype=DType.I16, outliers=[7])
