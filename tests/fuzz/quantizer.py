@@ -59,6 +59,7 @@ def options(rng: np.random.Generator) -> QuantizeOptions:
         activations=str(rng.choice(list(ACTIVATIONS))),
         integer_io=bool(rng.random() < 0.3),
         min_sqnr=float(rng.choice([20, 30, 45])) if rng.random() < 0.3 else None,
+        weight_bits=4 if rng.random() < 0.3 else 8,
         **flags,
     )
 
