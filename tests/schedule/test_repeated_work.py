@@ -16,7 +16,7 @@ from ccml.ir.graph import Graph, Node
 from ccml.ir.loops import F32, INDEX, Access, Binary, Buffer, Const, Expr, Let, Load, Type, Var
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.specialize import specialized
-from ccml.program import lower_nodes
+from ccml.program import lower_nodes, operations
 from ccml.schedule import constant_matrices, contraction
 from ccml.schedule.alike import Alike
 from ccml.schedule.constant_matrices import ConstantMatrix
@@ -86,7 +86,7 @@ def test_operations_are_counted_once_a_level(
     channels: tuple[int, ...], tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     compiled = driver.compile_model(network(tmp_path, *channels), select("x86"))
-    lowered, found = counted(monkeypatch, driver, "lower"), counted(monkeypatch, driver, "operations")
+    lowered, found = counted(monkeypatch, driver, "lower"), counted(monkeypatch, operations, "operations")
     driver.lower_levels(compiled)
     assert found.calls == 1 + lowered.calls > 2
 
