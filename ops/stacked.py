@@ -84,10 +84,12 @@ def _is_inexact(node: Node, operands: Operands) -> bool:
     return node.op in _INEXACT and (weights is None or not is_depthwise(weights.array, node.attrs))
 
 
+@np.errstate(all="ignore")
 def evaluate_stacked(
     graph: Graph, inputs: Arrays, names: Iterable[str], *, precise: bool = False
 ) -> dict[str, np.ndarray]:
     """The values ``names``, stacked, for stacked ``inputs`` of all names. Others are forgotten when they were read.
+    What becomes infinite, or no number, does so without a warning.
     ``precise`` as of :func:`evaluate_node`."""
     count, stacked = len(next(iter(inputs.values()))), dependents(graph)
     last = {value.name: node for node in graph.nodes for value in node.operands}
