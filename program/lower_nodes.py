@@ -9,14 +9,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..blocks import BLOCKS
 from ..custom_ops.kernel import foreign_kernel
 from ..errors import CcmlError, ErrorCode
-from ..instructions import INSTRUCTIONS
 from ..ir.by_content import ByContent
 from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Access, Block, Buffer, Kernel, Type
-from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor, Storage
 from ..ir.steps import Body, Call, Step, walk_calls
 from ..ir.types import DType, TensorType
@@ -51,6 +48,7 @@ from .lower_control import copy_steps, lower_control
 from .needed import needed_elements
 from .node_key import NodeKey, constants_key, structure_key
 from .states import Memory, update_states
+from .validity import verify_scheduled
 
 MAX_KERNELS = 3000
 """Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
@@ -432,7 +430,7 @@ class _Lowering:
         alike = self.memory.alike.setdefault(kernel.params, [])
         known = next((name for other, name in alike if other == kernel), None)
         if known is None:
-            verify_kernel(replace(kernel, name=stem, loc=loc), scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
+            verify_scheduled(replace(kernel, name=stem, loc=loc))
             known = self.memory.numbered(stem)
             alike.append((kernel, known))
             self.memory.kernels[known] = replace(kernel, name=known)

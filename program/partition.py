@@ -19,18 +19,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from ..blocks import BLOCKS
 from ..errors import CcmlError, ErrorCode
-from ..instructions import INSTRUCTIONS
 from ..ir.loops import Access, Block, Buffer, Expr, Kernel
 from ..ir.loops_rewrite import map_accesses, used_buffers
-from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Program, Storage
 from ..ir.steps import Call, map_calls, walk_calls, walk_steps
 from ..schedule.params import accessed
 from ..targets.target import Machine
 from .chunking import Split, merged, operations, phases, split
 from .goal import Goal
+from .validity import is_valid
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +149,10 @@ class _Partition:
         if not any(each.chunked for each in splits):
             return (whole,)
         parts = self._parts_by(kernel, _grouped(splits))
-        return parts if all(_is_valid(part.kernel) for part in parts if part.kernel.chunked) else (whole,)
+        if all(is_valid(part.kernel) for part in parts if part.kernel.chunked):
+            return parts
+        log.warning("%s is not split for threads: its chunks are not shown to stay in range", kernel.name)
+        return (whole,)
 
     def _parts_by(self, kernel: Kernel, groups: Sequence[Split]) -> Sequence[_Part]:
         parts: list[_Part] = []
@@ -185,15 +186,6 @@ def _grouped(splits: Sequence[Split]) -> list[Split]:
         else:
             groups[-1] = both
     return groups
-
-
-def _is_valid(kernel: Kernel) -> bool:
-    try:
-        verify_kernel(kernel, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
-    except CcmlError:
-        log.warning("%s is not split for threads: its chunks are not shown to stay in range", kernel.name)
-        return False
-    return True
 
 
 def _rebinding(params: Mapping[str, Buffer]) -> Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]:

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...blocks import BLOCKS
-from ...instructions import INSTRUCTIONS
 from ...ir.loops import Kernel, Stmt
 from ...ir.loops_rewrite import walk_stmts
-from ...ir.loops_verify import verify_kernel
 from ...ir.program import Program
 from ...ir.specialize import specialized
 from ...ir.steps import Call, map_calls
+from ..validity import verify_scheduled
 from .estimates import code_size, operations, uses
 from .family import Common, General, common, flattened
 from .form import Form, form
@@ -124,7 +122,7 @@ def _shared(program: Program, families: Sequence[_Family]) -> Program:
     names: dict[str, str] = {}
     for family in families:
         first = family.members[0].kernel.name
-        verify_kernel(family.common.kernel, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
+        verify_scheduled(family.common.kernel)
         for member, values in zip(family.members, family.common.values, strict=True):
             kernels[member.kernel.name] = None
             names[member.kernel.name], scalars[member.kernel.name] = first, values

@@ -25,8 +25,6 @@ from math import gcd, lcm, prod
 import numpy as np
 
 from ...blocks import BLOCKS
-from ...errors import CcmlError
-from ...instructions import INSTRUCTIONS
 from ...ir.build import all_of, ge, lt
 from ...ir.chunks import chunk_loops, with_own_memory
 from ...ir.independence import are_independent
@@ -52,11 +50,11 @@ from ...ir.loops import (
     Var,
 )
 from ...ir.loops_rewrite import loop, map_block, substitute
-from ...ir.loops_verify import verify_kernel
 from ...ir.program import BufferDecl, Storage
 from ...ir.steps import Call
 from ...schedule.names import Names, rename_bound
 from ...schedule.params import bind_parameters
+from ..validity import is_valid
 from .chunks import Chunks, chunked
 from .steps import Pace, Stage, paces, stage_of, window
 
@@ -81,11 +79,7 @@ class Stream:
         """Whether every access is in range, and chunks do not meet in memory."""
         if self.chunks > 1 and not are_independent(chunk_loops(self.kernel), BLOCKS):
             return False
-        try:
-            verify_kernel(self.unfolded, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
-        except CcmlError:
-            return False
-        return True
+        return is_valid(self.unfolded)
 
 
 def stream(

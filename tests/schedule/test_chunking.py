@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from ccml.ir.chunks import chunk_extents
 from ccml.ir.interpret import run_kernel
-from ccml.ir.loops import Kernel
+from ccml.ir.loops import For, Kernel
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.program import Storage
-from ccml.program import chunking
-from ccml.program.chunking import split
+from ccml.program import chunking, partition
+from ccml.program.build import lower_graph
+from ccml.program.chunking import Split, split
+from ccml.program.goal import Goal
+from ccml.targets import select
+
+from tests.schedule.graphs import integer_conv_graph
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +78,21 @@ kernel k(y: f32[2,14] out)
     y = np.zeros((2, 14), np.float32)
     run_kernel(made, {"y": y})
     np.testing.assert_array_equal(y, np.broadcast_to(np.float32([1] * 12 + [2] * 2), y.shape))
+
+
+def test_a_kernel_whose_chunks_are_not_shown_to_stay_in_range_stays_whole(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def one_chunk_more(*given: Any) -> Split:
+        found = split(*given)
+        loop = found.body[0]
+        if not found.chunked or not isinstance(loop, For):
+            return found
+        return replace(found, body=(replace(loop, extent=loop.extent + 1),))
+
+    machine, goal = select("x86", cpu="x86-64-v3"), Goal(threads=2)
+    graph = integer_conv_graph((1, 8, 8, 16), (16, 1, 1, 16))
+    assert any(kernel.chunked for kernel in lower_graph(graph, machine, goal).kernels)
+    monkeypatch.setattr(partition, "split", one_chunk_more)
+    assert not any(kernel.chunked for kernel in lower_graph(graph, machine, goal).kernels)
+    assert "is not split for threads" in caplog.text

@@ -76,7 +76,7 @@ def test_literals_are_equal_by_their_bits() -> None:
 
 
 def test_equal_layers_are_verified_once(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    verified = counted(monkeypatch, lower_nodes, "verify_kernel")
+    verified = counted(monkeypatch, lower_nodes, "verify_scheduled")
     program = driver.compile_model(network(tmp_path, 16, 16, 16, 16), select("x86")).program
     assert len(program.calls) > len(program.kernels) == verified.calls
 
