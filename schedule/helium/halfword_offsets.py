@@ -6,6 +6,8 @@ parts that are nearly whole steps the first one is taken with which all results 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ...blocks.helium_taps import FACTOR_SHIFT
@@ -68,10 +70,11 @@ def _beyond(least: np.ndarray) -> np.ndarray:
     return np.where(least <= LOW, -far, np.where(least > HIGH, far, least))
 
 
-def _parts(bias: int, factor: int) -> list[int]:
+def _parts(bias: int, factor: int) -> Iterator[int]:
     """Of a bias, all of it if that fits, and those whose rest is next to whole steps of the product."""
+    if abs(bias) <= MOST_BEFORE:
+        yield bias
     near = min(max(bias, PARTS - MOST_BEFORE), MOST_BEFORE - PARTS)
     parts = np.arange(near - PARTS, near + PARTS + 1, dtype=np.int64)
     rest = (bias - parts) * factor % (1 << FACTOR_SHIFT)
-    nearest = parts[np.argsort(rest, kind="stable")[:TRIED]].tolist()
-    return [bias, *nearest] if abs(bias) <= MOST_BEFORE else nearest
+    yield from parts[np.argsort(rest, kind="stable")[:TRIED]].tolist()
