@@ -144,6 +144,18 @@ def test_weights_of_halfwords_are_unpacked_once(board: Machine, tmp_path: Path) 
     assert_exact(graph, machine, by_jit, tmp_path)
 
 
+@pytest.mark.parametrize("board", [BOARDS[name] for name in ("m0plus", "m3", "m55")], ids=["m0plus", "m3", "m55"])
+@pytest.mark.parametrize(
+    ("x", "w"), [((1, 5, 4, 64), (52, 3, 3, 64)), ((1, 3, 5, 23), (51, 1, 1, 23)), ((1, 1, 1, 260), (64, 1, 1, 260))],
+    ids=["slices", "odd channels and depth", "one pixel, slices"],
+)  # fmt: skip
+def test_halfwords(x: tuple[int, ...], w: tuple[int, ...], board: Machine, tmp_path: Path) -> None:
+    pad = SAME if w[1] > 1 else (0, 0, 0, 0)
+    graph = integer_conv_graph(x, w, pad=pad, zero_point=0, dtype=DType.I16, outliers=[1, 50])
+    assert unpacks(graph, on_host(board))
+    assert_exact(graph, on_host(board), by_jit, tmp_path)
+
+
 def test_bytes_stay_bytes() -> None:
     """Where a quarter of the weights are no nibbles, or few are weights at all."""
     rng = np.random.default_rng(1)
