@@ -103,7 +103,7 @@ def model_for(name: str, environments: Path, model: Path, folder: Path) -> Path:
     if convert is None:
         return model
     folder.mkdir()
-    made = convert(environments / name, model, folder)
+    made = convert((environments / name).resolve(), model.resolve(), folder)  # converters run in the folder
     if not made.exists():
         raise RuntimeError("its converter wrote no model")
     return made
