@@ -176,6 +176,11 @@ class AxisSplit:
         """Elements along the axes."""
         return prod(self.shape[d] for d in self.axes)
 
+    @property
+    def innermost(self) -> bool:
+        """Whether neighbours along the last of the axes are neighbours in memory."""
+        return prod(self.shape[self.axes[-1] + 1 :]) == 1 if self.axes else False
+
     def kept_loops(self, ctx: NestContext, body: Callable[[Index], Block]) -> Block:
         """Independent loops over the dimensions that stay."""
         return loops(ctx, [f"i{d}" for d in self.kept], [self.shape[d] for d in self.kept], body)

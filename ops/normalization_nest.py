@@ -31,6 +31,8 @@ from .reduction_nest import lowest
 
 ROW_LIMIT = 4096
 """A row of up to so many exponentials is kept on the stack; those of a longer one are computed twice."""
+ROWS_TOGETHER = 16
+"""Where neighbours in memory are of other rows, of which vectors have one each, so many are kept beside each other."""
 
 Term = Callable[[Index, Bind], Expr]
 
@@ -104,7 +106,7 @@ def softmax(ctx: NestContext, node: Node) -> Block:
         def power(along: Index, bind: Bind) -> Expr:
             return rounded(exp(rounded(row.read(along) - top), bind))
 
-        fits = row.split.count <= ROW_LIMIT
+        fits = row.split.count * (1 if row.split.innermost else ROWS_TOGETHER) <= ROW_LIMIT
         kept_row = scratch(ctx, "row", row.dtype, row.split.count) if fits else None
         find_total, total = row.total("total", "add", 0, power, kept_row)
         lets = Lets(ctx)

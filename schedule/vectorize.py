@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -56,6 +57,8 @@ from .names import Names, rename_bound
 
 SCALAR_ONLY = frozenset({"scale_round"})
 """Rows of the instruction table that no machine has for lanes."""
+LARGEST_ARRAY = 1 << 14
+"""Bytes of the stack for an array that all lanes have an element of."""
 
 
 class NotVectorizable(Exception):  # noqa: N818 - it is no error: another loop is tried
@@ -103,6 +106,7 @@ class Vectorizer:
         self.vectors: dict[Var, Expr] = dict(seeds or {})
         self.renamed: dict[Var, Expr] = {}
         self.registers: dict[Buffer, Buffer] = {}
+        self.arrays: dict[Buffer, Buffer] = {}
         self.lets: list[Let] = []
 
     # ---- expressions
@@ -123,7 +127,7 @@ class Vectorizer:
             if isinstance(part, Var):
                 if part == self.var or part in self.vectors:
                     return True
-            elif isinstance(part, Load) and part.buffer in self.registers:
+            elif isinstance(part, Load) and (part.buffer in self.registers or part.buffer in self.arrays):
                 return True
         return False
 
@@ -163,6 +167,8 @@ class Vectorizer:
     def _load(self, expr: Load) -> Expr:
         if expr.buffer in self.registers:
             return replace(expr, buffer=self.registers[expr.buffer])
+        if expr.buffer in self.arrays:
+            return Load(*self._in_array(expr.buffer, expr.index), self.lanes)
         able = self.able
         place = table_place(expr) if self.lanes in (able.lookup_lanes, able.byte_lookup_lanes) else None
         if place is not None and self.lanes == able.byte_lookup_lanes:
@@ -238,17 +244,34 @@ class Vectorizer:
         return Let(vector, value)
 
     def _alloc(self, stmt: Alloc) -> Stmt:
+        """Registers become vectors, and arrays on the stack have an element of each for all lanes."""
         buffer = stmt.buffer
-        if buffer.space is not Space.REG or buffer.type.lanes != 1 or buffer.dtype not in self.able.dtypes:
+        if buffer.type.lanes != 1 or buffer.dtype not in self.able.dtypes:
             raise NotVectorizable(f"{buffer.name} is allocated in the loop")
-        wide = replace(buffer, name=self.names.fresh(buffer.name), type=buffer.type.with_lanes(self.lanes))
-        self.registers[buffer] = wide
+        name, size = self.names.fresh(buffer.name), prod(buffer.shape) * buffer.dtype.size * self.lanes
+        if buffer.space is Space.REG:
+            wide = replace(buffer, name=name, type=buffer.type.with_lanes(self.lanes))
+            self.registers[buffer] = wide
+        elif buffer.space is Space.STACK and size <= LARGEST_ARRAY:
+            align = max(buffer.align, buffer.dtype.size * self.lanes)
+            wide = replace(buffer, name=name, shape=(*buffer.shape, self.lanes), align=align)
+            self.arrays[buffer] = wide
+        else:
+            raise NotVectorizable(f"{buffer.name} is allocated in the loop")
         return Alloc(wide)
+
+    def _in_array(self, buffer: Buffer, index: Sequence[Expr]) -> tuple[Buffer, tuple[Expr, ...]]:
+        """Where all lanes have their elements of an array."""
+        if any(self.varies(i) for i in index):
+            raise NotVectorizable(f"lanes have other places in {buffer.name}")
+        return self.arrays[buffer], (*(self.at_base(i) for i in index), Const(0, INDEX))
 
     def _store(self, stmt: Store) -> Stmt:
         if stmt.buffer in self.registers:
             index = tuple(self.at_base(i) for i in stmt.index)
             return Store(self.registers[stmt.buffer], index, self.vector(stmt.value))
+        if stmt.buffer in self.arrays:
+            return Store(*self._in_array(stmt.buffer, stmt.index), self.vector(stmt.value))
         if stmt.active is not None:
             raise NotVectorizable("a store is masked already")
         self._check_contiguous(stmt.buffer, stmt.index, "store")

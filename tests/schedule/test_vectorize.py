@@ -58,6 +58,50 @@ def test_the_outermost_contiguous_loop_is_chosen() -> None:
     assert vectorized(before, 8) == expected(after)
 
 
+def test_an_array_of_an_iteration_gets_an_element_for_each_lane() -> None:
+    before = """
+        kernel k(x: f32[3,8] const, y: f32[3,8] out)
+          for c:8
+            stack row: f32[3]
+            for r:3
+              row[r] = x[r, c]+1.0f32
+            for q:3
+              y[q, c] = row[q]
+    """
+    after = """
+        kernel k(x: f32[3,8] const, y: f32[3,8] out)
+          stack row_1: f32[3,8] align 32
+          for r_1:3
+            row_1[r_1, 0 : 8] = x[r_1, 0 : 8] + 1.0f32x8
+          for q_1:3
+            y[q_1, 0 : 8] = row_1[q_1, 0 : 8]
+    """
+    assert vectorized(before, 8) == expected(after)
+
+
+def test_an_array_with_other_places_in_each_lane_stays() -> None:
+    kernel = """
+        kernel k(x: f32[8] const, y: f32[8] out)
+          for c:8
+            stack row: f32[8]
+            row[c] = x[c]
+            y[c] = row[c]
+    """
+    assert vectorized(kernel, 8) == expected(kernel)
+
+
+def test_an_array_that_would_fill_the_stack_stays() -> None:
+    kernel = """
+        kernel k(x: f32[4096,8] const, y: f32[8] out)
+          for c:8
+            stack row: f32[4096]
+            for r:4096
+              row[r] = x[r, c]
+            y[c] = row[7]
+    """
+    assert vectorized(kernel, 8) == expected(kernel)
+
+
 def test_reduction_keeps_partial_sums_per_lane() -> None:
     before = """
         kernel k(x: f32[9] const, y: f32[1] out)
