@@ -13,6 +13,7 @@ from ..ir.types import DType
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .body import Body, is_copy, table_names
+from .border_pieces import without_idle_choices
 from .greatest_of_rows import greatest_of_rows
 from .kernel import KernelContext
 from .parts import Part, parts
@@ -69,7 +70,7 @@ class NestAdapter:
 def lower_pointwise(ctx: KernelContext) -> Block:
     """A group without anchor: one pass over the output, or one over each part that concatenations in it have."""
     passes = [_part(ctx, part) for part in parts(ctx.body, ctx.output)] or [_whole(ctx)]
-    return tuple(stmt for block in passes for stmt in ctx.vectorized(block))
+    return tuple(stmt for block in passes for stmt in ctx.vectorized(without_idle_choices(block)))
 
 
 def _whole(ctx: KernelContext) -> Block:

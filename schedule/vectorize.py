@@ -51,6 +51,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import map_expr, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
+from .border_pieces import border_pieces
 from .byte_tables import looked_up_bytes, number_of, only_lookups
 from .lookups import looked_up, table_place
 from .names import Names, rename_bound
@@ -350,7 +351,29 @@ def _vectorize_stmt(stmt: Stmt, lanes: _Lanes, names: Names) -> Block:
                 return attempt(stmt, lanes, names)
             except NotVectorizable:
                 continue
+        pieces = _between_borders(stmt, lanes, names)
+        if pieces is not None:
+            return pieces
     return (For(stmt.var, stmt.extent, inside(stmt.body), stmt.kind),)
+
+
+def _between_borders(stmt: For, lanes: _Lanes, names: Names) -> Block | None:
+    """An innermost loop in pieces of which the longest becomes lanes, where it does not as a whole; a loop around
+    others in pieces without conditions on its variable."""
+    if not lanes.widths:
+        return None
+    outer = any(isinstance(inner, For) for inner in walk_stmts(stmt.body))
+    pieces = border_pieces(stmt, 1 if outer else lanes.widths[0], names)
+    if pieces is None:
+        return None
+    if outer:
+        return tuple(stmt for piece in pieces for stmt in _vectorize_block(piece, lanes, names))
+    longest = max(pieces, key=lambda piece: piece[0].extent.value if isinstance(piece[0], For) else 1)
+    try:
+        _vectorize_map(longest[0], lanes, names)
+    except NotVectorizable:
+        return None
+    return tuple(stmt for piece in pieces for stmt in _vectorize_block(piece, lanes, names))
 
 
 def stripes(extent: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:
