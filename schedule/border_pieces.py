@@ -11,6 +11,7 @@ What is beyond a border, for example, is a choice for each element; between the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 
 from ..ir.bounds import Bounds, Linear
@@ -29,7 +30,7 @@ def border_pieces(stmt: For, least: int, names: Names) -> list[Block] | None:
     if not isinstance(stmt.extent, Const):
         return None
     extent = int(stmt.extent.value)
-    inside = {cut for cut in _cuts(stmt) if 0 < cut < extent}
+    inside = {cut for cut in _cuts(stmt, extent) if 0 < cut < extent}
     places = list(pairwise((0, *sorted(inside), extent)))
     if not 1 < len(places) <= MOST_PIECES or max(end - start for start, end in places) < least:
         return None
@@ -51,11 +52,11 @@ def without_idle_choices(block: Block, bounds: Bounds | None = None) -> Block:
     def go(expr: Expr) -> Expr:
         return map_expr(expr, lambda part: _decided(part, known))
 
-    out: list[Stmt] = []
-    for stmt in block:
+    def mapped(stmt: Stmt) -> Stmt:
         inner = known.in_loop(stmt.var, stmt.extent) if isinstance(stmt, For) else known
-        out.append(map_stmt(stmt, go, lambda body, inner=inner: without_idle_choices(body, inner)))
-    return tuple(out)
+        return map_stmt(stmt, go, lambda body: without_idle_choices(body, inner))
+
+    return tuple(map(mapped, block))
 
 
 def _piece(stmt: For, start: int, count: int, names: Names) -> Block:
@@ -64,14 +65,14 @@ def _piece(stmt: For, start: int, count: int, names: Names) -> Block:
     return without_idle_choices(loop(var, count, *body, kind=stmt.kind))
 
 
-def _cuts(stmt: For) -> Iterator[int]:
+def _cuts(stmt: For, extent: int) -> Iterator[int]:
     """Where a condition on the variable of the loop, or the choice of a minimum or maximum, becomes another."""
     bounds = Bounds()
     for inner in walk_stmts(stmt.body):
         for expr in stmt_exprs(inner):
             for part in walk_expr(expr):
                 if isinstance(part, Binary) and part.x.type == INDEX:
-                    yield from _cuts_of(part, stmt.var, int(stmt.extent.value), bounds)
+                    yield from _cuts_of(part, stmt.var, extent, bounds)
 
 
 def _cuts_of(part: Binary, var: Var, extent: int, bounds: Bounds) -> Iterator[int]:
@@ -92,7 +93,7 @@ def _cuts_of(part: Binary, var: Var, extent: int, bounds: Bounds) -> Iterator[in
     yield _turn(form, form.terms[var], order)
 
 
-def _turn(form: Linear, factor: int | float, order: str) -> int:
+def _turn(form: Linear, factor: int | Fraction, order: str) -> int:
     """The first integer at which ``form``, of one variable, is ``order`` 0 if it was not below, or the reverse."""
     slope, rest = int(factor), int(form.const)
     if slope < 0:

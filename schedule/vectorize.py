@@ -366,14 +366,19 @@ def _between_borders(stmt: For, lanes: _Lanes, names: Names) -> Block | None:
     pieces = border_pieces(stmt, 1 if outer else lanes.widths[0], names)
     if pieces is None:
         return None
-    if outer:
-        return tuple(stmt for piece in pieces for stmt in _vectorize_block(piece, lanes, names))
-    longest = max(pieces, key=lambda piece: piece[0].extent.value if isinstance(piece[0], For) else 1)
-    try:
-        _vectorize_map(longest[0], lanes, names)
-    except NotVectorizable:
-        return None
+    if not outer:
+        loops = [part for piece in pieces for part in piece if isinstance(part, For)]
+        try:
+            _vectorize_map(max(loops, key=_passages), lanes, names)
+        except NotVectorizable:
+            return None
     return tuple(stmt for piece in pieces for stmt in _vectorize_block(piece, lanes, names))
+
+
+def _passages(stmt: For) -> int:
+    """Of a loop whose extent is a literal."""
+    assert isinstance(stmt.extent, Const)
+    return int(stmt.extent.value)
 
 
 def stripes(extent: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:
