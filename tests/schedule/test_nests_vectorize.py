@@ -53,6 +53,7 @@ def zeros(*shape: int, dtype: type[Any] = np.float32) -> np.ndarray:
         ("softmax", "Softmax", [zeros(2, 21, 64)], 20, [], {"axis": 1}),
         ("softmax", "Softmax", [zeros(2, 300, 64)], 20, [], {"axis": 1}),
         ("log_softmax", "LogSoftmax", [zeros(2, 21, 64)], 20, [], {"axis": 1}),
+        ("pool", "LRN", [zeros(1, 5, 6, 8)], 13, [], {"size": 3}),
     ],
 )  # fmt: skip
 def test_channels_and_rows_become_vectors(
