@@ -29,14 +29,14 @@ def is_depthwise(ctx: KernelContext) -> bool:
         return False
     if weights.shape[-1] != 1 or node.attrs["group"] != weights.shape[0] or weights.ndim < 3:
         return False
-    return _compute_type(ctx.cpu, x, weights) is not None
+    return compute_type(ctx.cpu, x, weights) is not None
 
 
 def lower_depthwise(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_depthwise` holds."""
     node, weights = ctx.contraction
     assert weights is not None
-    kind = _compute_type(ctx.cpu, node.operands[0].dtype, weights)
+    kind = compute_type(ctx.cpu, node.operands[0].dtype, weights)
     assert kind is not None
     dots = column_dots(ctx.cpu, node.operands[0].dtype, weights)
     if dots:
@@ -44,8 +44,8 @@ def lower_depthwise(ctx: KernelContext) -> Block:
     return Depthwise(ctx, node, weights, kind).emit()
 
 
-def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
-    """In what the products are added: float where it is exact and vectors help, else 32-bit integers. None for
+def compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
+    """In what products of ``activation`` with ``weights`` are added: float where it is exact and vectors help, else 32-bit integers. None for
     bfloat16, whose products are dots over channels: a single channel is padded to a pair."""
     if activation is DType.BF16:
         return None

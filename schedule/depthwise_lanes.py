@@ -198,11 +198,16 @@ class Depthwise:
             if bias is not None and bias is not first:
                 value = bias + bias.type(value)
             value = self.ctx.rounded(value)
+            place = self.place(at)
             stored = self.ctx.store_vector(
-                lambda c, at=at: (*at, c), channel, value, lanes, self.ctx.refs  # type: ignore[misc]
+                lambda c, place=place: (*place, c), channel, value, lanes, self.ctx.refs  # type: ignore[misc]
             )
             out.extend(_without_detours(stored, value) if self.begins_in_floats else stored)
         return tuple(out)
+
+    def place(self, position: Sequence[Expr]) -> Sequence[Expr]:
+        """Where the result for ``position`` = [n, spatial...] is stored."""
+        return position
 
     def products(self, position: Sequence[Expr], base: Expr, rows: int, channel: Expr, acc: Buffer) -> Block:
         """What adds the products of a block to its accumulators ``acc`` [rows]."""

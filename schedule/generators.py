@@ -66,6 +66,7 @@ from .sum_pool import is_sum_pool, lower_sum_pool
 from .tensors import Halo
 from .transposed import is_transposed
 from .transposed_contraction import is_transposed_contraction, lower_transposed_contraction, transposed_halo
+from .transposed_depthwise import is_transposed_depthwise, lower_transposed_depthwise
 from .tree_code import is_tree_code, lower_tree_code
 from .widened_rows import is_widened, lower_widened, widened_cost
 from .winograd import is_winograd, lower_winograd, winograd_cost, winograd_halo
@@ -323,6 +324,10 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "contraction", _anchors("conv_transpose"), is_transposed_contraction, lower_transposed_contraction,
         _convolution(*_DIRECT), transposed_halo,
+    ),
+    Generator(
+        "depthwise", _anchors("conv_transpose"), is_transposed_depthwise, lower_transposed_depthwise, _scalar(_ALONE),
+        transposed_halo,
     ),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
     Generator(

@@ -42,8 +42,14 @@ Phase = tuple[Along, ...]
 def has_phases(node: Node, weights: np.ndarray) -> bool:
     """Whether ``node``, a ``conv_transpose`` with constant ``weights`` [C, k..., O], is one of channels last, in one
     group, without dilation, with few phases of which none is without a tap."""
-    plain = node.attrs["layout"] == "channels_last" and node.attrs["group"] == 1
-    if not plain or set(ints(node.attrs, "dilation")) != {1} or 0 in (*node.output.shape, weights.size):
+    return node.attrs["group"] == 1 and divides(node, weights)
+
+
+def divides(node: Node, weights: np.ndarray) -> bool:
+    """The same for any number of groups."""
+    if node.attrs["layout"] != "channels_last" or 0 in (*node.output.shape, weights.size):
+        return False
+    if set(ints(node.attrs, "dilation")) != {1}:
         return False
     phases = all_phases(node, weights)
     return len(phases) <= MOST_PHASES and all(each.taps for phase in phases for each in phase)
@@ -74,8 +80,12 @@ def pixels(node: Node, phase: Phase) -> int:
 
 def phase_weights(weights: np.ndarray, phase: Phase) -> np.ndarray:
     """Those that a phase takes, as an ordinary convolution has them: [O, taps..., C]."""
-    chosen = weights[np.ix_(range(weights.shape[0]), *(each.taps for each in phase), range(weights.shape[-1]))]
-    return np.moveaxis(chosen, (0, -1), (-1, 0))
+    return np.moveaxis(taps_of(weights, phase), (0, -1), (-1, 0))
+
+
+def taps_of(weights: np.ndarray, phase: Phase) -> np.ndarray:
+    """Those of ``weights`` [C, k..., O] that a phase takes."""
+    return weights[np.ix_(range(weights.shape[0]), *(each.taps for each in phase), range(weights.shape[-1]))]
 
 
 def place(phase: Phase, position: Sequence[Expr]) -> tuple[Expr, ...]:

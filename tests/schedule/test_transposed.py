@@ -21,21 +21,21 @@ from ccml.targets import Machine, select
 from tests.schedule.graphs import anchored_graph, looked_up, random_inputs
 from tests.schedule.test_generators import TOLERANCE, machines, relative_error
 from tests.schedule.test_helium import M55
-from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, with_blocks
+from tests.schedule.test_staged import M4, Route, assert_exact, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
 
 
 def transposed(
     x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = (),
-    residual: bool = False, table: bool = False,
+    residual: bool = False, table: bool = False, group: int = 1,
 ) -> Graph:  # fmt: skip
-    """int8 ``x`` [n, ..., i] by weights ``w`` [i, ..., o], requantized per channel; with ``residual``, a second input
-    is added; with ``table``, the result is looked up."""
+    """int8 ``x`` [n, ..., i] by weights ``w`` [i, ..., o / group], requantized per channel; with ``residual``, a second
+    input is added; with ``table``, the result is looked up."""
     rng = np.random.default_rng(3)
     arrays = {
         "w": rng.integers(-127, 128, tuple(w)).astype(np.int8),
-        "b": rng.integers(-3000, 3000, w[-1]).astype(np.int32),
-        "scale": rng.uniform(0.0005, 0.003, w[-1]).astype(np.float32),
+        "b": rng.integers(-3000, 3000, w[-1] * group).astype(np.int32),
+        "scale": rng.uniform(0.0005, 0.003, w[-1] * group).astype(np.float32),
     }
     for array in arrays.values():
         array.flags.writeable = False
@@ -43,7 +43,7 @@ def transposed(
     operands = {n: Value(n, TensorType(DType.from_numpy(a.dtype), a.shape)) for n, a in arrays.items()}
     inner = GraphBuilder(infer_types, NameSupply(["x", *arrays]))
     attrs: dict[str, AttrValue] = {
-        "stride": tuple(stride), "pad": tuple(pad), "group": 1, "layout": "channels_last", "zero_point": -9,
+        "stride": tuple(stride), "pad": tuple(pad), "group": group, "layout": "channels_last", "zero_point": -9,
         "dilation": (1,) * len(stride), "output_padding": tuple(extra) or (0,) * len(stride),
     }  # fmt: skip
     acc = inner.emit1("conv_transpose", given, operands["w"], operands["b"], loc="anchor", **attrs)
@@ -116,12 +116,14 @@ WIDER: dict[str, tuple[Sequence[int], ...]] = {
 
 
 def floats(
-    x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = ()
-) -> Graph:
+    x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = (),
+    group: int = 1,
+) -> Graph:  # fmt: skip
     rng = np.random.default_rng(5)
-    constants = {"w": rng.standard_normal(tuple(w)).astype(np.float32), "b": rng.standard_normal(w[-1]).astype("f4")}
+    bias = rng.standard_normal(w[-1] * group).astype(np.float32)
+    constants = {"w": rng.standard_normal(tuple(w)).astype(np.float32), "b": bias}
     attrs: dict[str, AttrValue] = {
-        "stride": tuple(stride), "pad": tuple(pad), "group": 1, "layout": "channels_last",
+        "stride": tuple(stride), "pad": tuple(pad), "group": group, "layout": "channels_last",
         "dilation": (1,) * len(stride), "output_padding": tuple(extra) or (0,) * len(stride),
     }  # fmt: skip
     return anchored_graph("conv_transpose", {"x": tuple(x)}, constants, attrs, ["add", "relu"])
@@ -164,3 +166,49 @@ def test_sums_are_blocks_of_registers(graph: Graph, level: str) -> None:
     (kernel,) = (each for each in lower_graph(graph, select("x86", cpu=level)).kernels if "conv" in each.name)
     registers = [stmt for stmt in walk_stmts(kernel.body) if isinstance(stmt, Alloc) and stmt.buffer.name[:3] == "acc"]
     assert len(registers) >= 4
+
+
+# ---------------------------------------------------------------- a channel for each group
+
+DEPTHWISE: dict[str, tuple[Sequence[int], ...]] = {
+    "4x4, twice as large": ((1, 4, 5, 24), (24, 4, 4, 1), (2, 2), (1, 1, 1, 1)),
+    "3x3, rows and columns added": ((2, 3, 4, 7), (7, 3, 3, 1), (2, 2), (1, 1, 0, 0), (1, 1)),
+    "5x3, three and one": ((1, 4, 7, 33), (33, 5, 3, 1), (3, 1), (0, 2, 4, 0)),
+    "one pixel": ((1, 1, 1, 16), (16, 4, 4, 1), (1, 1), (0, 0, 0, 0)),
+    "line": ((1, 9, 8), (8, 6, 1), (2,), (2, 1)),
+    "volume": ((1, 3, 2, 4, 5), (5, 2, 3, 2, 1), (2, 1, 2), (0, 1, 0, 0, 1, 0)),
+}
+
+
+by_depthwise = pytest.mark.parametrize("shapes", DEPTHWISE.values(), ids=list(DEPTHWISE))
+
+
+@on_machines
+@by_depthwise
+def test_depthwise_of_floats(shapes: tuple[Sequence[int], ...], machine: Machine) -> None:
+    graph = floats(*shapes, group=shapes[1][0])
+    assert "depthwise" in [call.generator for call in lower_graph(graph, machine).calls]
+    assert relative_error(graph, machine) < TOLERANCE
+
+
+def assert_bytes(graph: Graph, machine: Machine, route: Route, folder: Path) -> None:
+    """The bytes of the operator's meaning."""
+    inputs, program = random_inputs(graph), lower_graph(graph, machine)
+    assert [call.generator for call in program.calls if call.macs] == ["depthwise"]
+    expected = evaluate_graph(graph, inputs)[graph.outputs[0].name]
+    assert len(np.unique(expected)) > 5, "the case must not saturate everywhere"
+    named = replace(program, outputs=tuple(replace(item, name="y", c_name="y") for item in program.outputs))
+    np.testing.assert_array_equal(route(named, machine, inputs, folder), expected)
+
+
+@on_machines
+@by_depthwise
+def test_depthwise_of_bytes(shapes: tuple[Sequence[int], ...], machine: Machine, tmp_path: Path) -> None:
+    assert_bytes(transposed(*shapes, group=shapes[1][0]), machine, by_jit, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("machine", [M4, M55], ids=["m4", "m55"])
+@by_depthwise
+def test_depthwise_emulated(shapes: tuple[Sequence[int], ...], machine: Machine, tmp_path: Path) -> None:
+    assert_bytes(transposed(*shapes, group=shapes[1][0]), machine, by_c, tmp_path)

@@ -126,6 +126,10 @@ FAULTS = {
         helper.make_node("Resize", ["x", "scales"], ["y"]), (1, 1, 4, 6), 10,
         {"scales": np.array([1, 1, 1.5, 1.5], np.float32)},
     ),
+    "biases of the first group for all": (
+        helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], group=3), (1, 3, 4), 21,
+        {"w": RNG.standard_normal((3, 1, 2)).astype(np.float32), "b": np.array([1, 2, 3], np.float32)},
+    ),
     "lengths of sequences are not looked at": (
         helper.make_node("GRU", ["x", "w", "r", "", "lengths"], ["y"], hidden_size=2), (4, 2, 3), 14,
         {"w": RNG.standard_normal((1, 6, 3)).astype(np.float32), "r": RNG.standard_normal((1, 6, 2)).astype(np.float32),
