@@ -45,8 +45,8 @@ def lower_depthwise(ctx: KernelContext) -> Block:
 
 
 def compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
-    """In what products of ``activation`` with ``weights`` are added: float where it is exact and vectors help, else 32-bit integers. None for
-    bfloat16, whose products are dots over channels: a single channel is padded to a pair."""
+    """In what products of ``activation`` with ``weights`` are added: float where it is exact and vectors help, else
+    32-bit integers. None for bfloat16, whose products are dots over channels: a single channel is padded to a pair."""
     if activation is DType.BF16:
         return None
     if activation.is_float:
