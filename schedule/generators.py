@@ -63,6 +63,7 @@ from .recurrent import is_recurrent, lower_recurrent
 from .row_blocks import lower_row_blocks
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .sum_pool import is_sum_pool, lower_sum_pool
+from .tap_products import is_tap_products, lower_tap_products, tap_products_cost
 from .tensors import Halo
 from .transposed import is_transposed
 from .transposed_contraction import is_transposed_contraction, lower_transposed_contraction, transposed_halo
@@ -324,6 +325,10 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "contraction", _anchors("conv_transpose"), is_transposed_contraction, lower_transposed_contraction,
         _convolution(*_DIRECT), transposed_halo,
+    ),
+    Generator(
+        "products of taps", _anchors("conv_transpose"), is_tap_products, lower_tap_products,
+        lambda ctx: _convolution(*_DIRECT)(ctx) * tap_products_cost(ctx), tunable=True,
     ),
     Generator(
         "depthwise", _anchors("conv_transpose"), is_transposed_depthwise, lower_transposed_depthwise, _scalar(_ALONE),

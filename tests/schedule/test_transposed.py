@@ -16,6 +16,7 @@ from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.program.build import lower_graph
+from ccml.schedule import tap_products
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import anchored_graph, looked_up, random_inputs
@@ -212,3 +213,35 @@ def test_depthwise_of_bytes(shapes: tuple[Sequence[int], ...], machine: Machine,
 @by_depthwise
 def test_depthwise_emulated(shapes: tuple[Sequence[int], ...], machine: Machine, tmp_path: Path) -> None:
     assert_bytes(transposed(*shapes, group=shapes[1][0]), machine, by_c, tmp_path)
+
+
+# ---------------------------------------------------------------- few channels as results
+
+FEW: dict[str, tuple[Sequence[int], ...]] = {
+    "4x4, twice as large": ((1, 9, 33, 24), (24, 4, 4, 1), (2, 2), (1, 1, 1, 1)),
+    "9x9, three times as large": ((2, 7, 30, 16), (16, 9, 9, 1), (3, 3), (4, 4, 4, 4), (2, 2)),
+    "three channels": ((1, 8, 29, 16), (16, 4, 4, 3), (2, 2), (1, 1, 1, 1)),
+    "5x3, three and one": ((1, 6, 31, 32), (32, 5, 3, 1), (3, 1), (0, 2, 4, 0)),
+    "3x3, rows and columns added": ((1, 5, 28, 32), (32, 3, 3, 2), (2, 2), (1, 1, 0, 0), (1, 1)),
+    "line": ((1, 64, 48), (48, 16, 1), (8,), (4, 4)),
+}
+
+
+@pytest.mark.parametrize("kept", [1 / 4, 0.0], ids=["one band", "bands of a row"])
+@pytest.mark.parametrize("name", [machine.cpu.name for machine in machines() if max(machine.cpu.f32_lanes) > 1])
+@pytest.mark.parametrize("shapes", FEW.values(), ids=list(FEW))
+def test_few_channels(
+    shapes: tuple[Sequence[int], ...], name: str, kept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tap_products, "KEPT", kept)
+    machine = next(machine for machine in machines() if machine.cpu.name == name)
+    graph = floats(*shapes)
+    if machine.cpu.name.startswith("x86-64-v4"):
+        assert "products of taps" in [call.generator for call in lower_graph(graph, machine).calls]
+    assert relative_error(graph, machine) < TOLERANCE
+
+
+def test_many_channels_stay_with_phases() -> None:
+    graph = floats((1, 9, 33, 24), (24, 4, 4, 16), (2, 2), (1, 1, 1, 1))
+    calls = lower_graph(graph, select("x86", cpu="x86-64-v4")).calls
+    assert [call.generator for call in calls if call.macs] == ["contraction"]
