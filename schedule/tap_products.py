@@ -3,15 +3,19 @@
 By phases (``transposed_contraction.py``) columns are output channels, so that most lanes are empty where there are few
 of these. Here taps are columns as well, and a second phase adds up::
 
-    for each band of rows of the input
-      P[h, w, tap, o] = sum over c of x[n, h, w, c] * W[c, tap, o]
-      y[n, ..., o] = bias[o] + sum of P[h, w, tap, o] over what each output sees
+    for each band of rows of the output, of each row h of the input that it sees
+      P[h % rows, w, tap, o] = sum over c of x[n, h, w, c] * W[c, tap, o]
+      S[..., o] = bias[o] + sum of P[.., w, tap, o] over what each output sees    for the rows that have seen all now
+      y[n, ..., o] = what follows the convolution, of S[..., o]
 
-P is a temporary of the call, with zeros beyond the input. Rows at the border of two bands are computed for both.
+P and S are temporaries of the call, P with zeros beyond the input, and as many rows as an output sees. Rows at the
+border of two bands are computed for both. What follows is computed along whole rows, in which channels and pixels lie
+one behind the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -20,18 +24,20 @@ from math import prod
 import numpy as np
 
 from ..ir.build import all_of, ge, load, lt, store
-from ..ir.loops import Block, Const, Expr, If, Type, Var
-from ..ir.loops_rewrite import loop, loop_index
+from ..ir.loops import INDEX, Block, Const, Expr, If, Type, Var
+from ..ir.loops_rewrite import loop, loop_index, row_major
 from ..ir.types import DType
 from ..targets.target import Cpu
 from .blocking import Axis, Blocking, Product, Region
+from .body import table_names
 from .contraction import PackedWeights
 from .contraction_loops import contraction_block
 from .dots import usable_dots
 from .kernel import KernelContext
 from .microkernel import Contraction
-from .phases import Along, Phase, all_phases, has_phases, place
+from .phases import Along, Phase, all_phases, has_phases
 from .sums import Sums
+from .tensors import TensorRef, merge_dimensions
 
 MOST_CHANNELS = 8
 """Of the result: with more, the columns of phases fill vectors."""
@@ -39,8 +45,8 @@ MOST_TAPS = 32
 """That an output sees: they are added in straight code."""
 WORTH = 0.9
 """The share of the phases' cycles above which an estimate is not trusted to be better."""
-KEPT = 1 / 4
-"""The share of the cache behind the fastest for the products of a band."""
+BAND = 8
+"""Rows of a band, for each row that two bands compute."""
 _LINE = Along(0, 1, 1, (0,), 0)
 """A dimension of one element."""
 
@@ -91,8 +97,8 @@ def lower_tap_products(ctx: KernelContext) -> Block:
 
 @dataclass(frozen=True)
 class _Band:
-    """``rows`` of each phase and ``count`` bands of them, which see ``before`` rows above these and ``after`` below;
-    and the same of the width, which is seen as a whole."""
+    """``rows`` of each phase and ``count`` bands of them. A row of a phase sees ``before`` rows above itself and
+    ``after`` below, and the whole width as many columns beyond."""
 
     rows: int
     count: int
@@ -122,12 +128,13 @@ class _TapProducts:
         self.bias = Sums(ctx, node, np.zeros((1, 1, self.channels), np.float32)).starts(self.blocking)
         self.pitch = -(-self.columns // self.lanes) * self.lanes
         self.band = self._band()
-        rows, columns = self.band.rows + self.band.before[0] + self.band.after[0], self._wide
-        self.products = ctx.temporary("products", DType.F32, (rows, columns, self.pitch), 4 * self.lanes)
-
-    @property
-    def _wide(self) -> int:
-        return self.band.before[1] + self.width + self.band.after[1]
+        self.seen = self.band.before[0] + 1 + self.band.after[0]
+        self.wide = self.band.before[1] + self.width + self.band.after[1]
+        align = DType.F32.size * self.lanes
+        self.products = ctx.temporary("products", DType.F32, (self.seen, self.wide, self.pitch), align)
+        self.tall = list(dict.fromkeys(phase[0] for phase in self.phases))
+        shape = (len(self.tall), node.output.shape[-2] * self.channels)
+        self.sums = ctx.temporary("sums", DType.F32, shape, align)
 
     def _band(self) -> _Band:
         before, after = [0, 0], [0, 0]
@@ -136,24 +143,27 @@ class _TapProducts:
                 beyond = each.outputs - 1 + len(each.taps) - each.pad - (extent if d else each.outputs)
                 before[d], after[d] = max(before[d], each.pad), max(after[d], beyond)
         outputs = max(phase[0].outputs for phase in self.phases)
-        row = (before[1] + self.width + after[1]) * self.pitch * DType.F32.size
-        most = max(1, int(self.ctx.cpu.caches[0].size * KEPT) // row - before[0] - after[0])
-        count = -(-outputs // most)
+        count = max(1, outputs // (BAND * (before[0] + after[0]))) if before[0] + after[0] else outputs
         return _Band(-(-outputs // count), count, (before[0], before[1]), (after[0], after[1]))
 
     def emit(self) -> Block:
         return self.ctx.loops(self._loops, _TapProducts, self.blocking, self.bias, tuple(self.phases))
 
     def _loops(self) -> Block:
-        image, band = Var(self.names.fresh("n")), Var(self.names.fresh("band"))
+        image, band, step = (Var(self.names.fresh(stem)) for stem in ("n", "band", "t"))
         n, first = loop_index(image, self.images), loop_index(band, self.band.count) * self.band.rows
-        row = Var(self.names.fresh("r"))
-        h = first + row - self.band.before[0]
+        steps = self.band.rows + self.seen - 1
+        t = loop_index(step, steps)
+        h, row = first + t - self.band.before[0], t % self.seen
         inside = all_of((ge(h, 0), lt(h, self.height)))
         assert inside is not None
-        rows = loop(row, self.products.shape[0], If(inside, self._row(n, h, row), self._zeros(row, 0, self._wide)))
-        body = (*rows, *(stmt for phase in self.phases for stmt in self._sums(n, first, phase)))
-        return loop(image, self.images, *loop(band, self.band.count, *body))
+        products = If(inside, self._row(n, h, row), self._zeros(row, 0, self.wide))
+        y = t - (self.seen - 1)
+        sums: Block = tuple(stmt for phase in self.phases for stmt in self._sums(first, y, phase))
+        sums += tuple(stmt for number in range(len(self.tall)) for stmt in self._results(n, first + y, number))
+        if self.seen > 1:
+            sums = (If(ge(y, 0), sums),)
+        return loop(image, self.images, *loop(band, self.band.count, *loop(step, steps, products, *sums)))
 
     def _row(self, n: Expr, h: Expr, row: Expr) -> Block:
         """The products of a row of the input, and zeros on both sides."""
@@ -161,7 +171,7 @@ class _TapProducts:
         left = self.band.before[1]
 
         def weight(region: Region, block: Expr, vector: int) -> Expr:
-            return self.weights.load(region, (Const(0, k.var.type), block, k.var), vector)
+            return self.weights.load(region, (INDEX(0), block, k.var), vector)
 
         def start(place: Expr, lanes: int, active: int) -> Expr:
             return Type(DType.F32, lanes)(0)
@@ -181,25 +191,64 @@ class _TapProducts:
         nothing = store(self.products[place], Type(DType.F32, self.lanes)(0))
         return loop(w, count, *loop(v, vectors, nothing)) if count else ()
 
-    def _sums(self, n: Expr, first: Expr, phase: Phase) -> Block:
-        """The outputs of a phase in a band."""
+    def _sums(self, first: Expr, y: Expr, phase: Phase) -> Block:
+        """S of a phase for the row ``y`` of a band that begins with the row ``first``."""
         tall, wide = phase
-        row, column = Var(self.names.fresh("oh")), Var(self.names.fresh("ow"))
-        y = first + loop_index(row, self.band.rows)
+        column = Var(self.names.fresh("ow"))
         x = loop_index(column, wide.outputs)
         body: Block = ()
         for channel in range(self.channels):
-            total = self.bias.load(Const(channel, row.type), 1, 1)
+            total = self.bias.load(Const(channel, INDEX), 1, 1)
             for (i, kh), (j, kw) in product(enumerate(tall.taps), enumerate(wide.taps)):
                 at = (
-                    loop_index(row, self.band.rows) + (i - tall.pad + self.band.before[0]),
+                    (y + (i - tall.pad + self.band.before[0])) % self.seen,
                     x + (j - wide.pad + self.band.before[1]),
                     (kh * self.kernel[-1] + kw) * self.channels + channel,
                 )
                 total = total + load(self.products, *at)
-            real, position = (phase, (n, y, x)) if self.planes else (phase[1:], (n, x))
-            body += self.ctx.store_element((*place(real, position), Const(channel, row.type)), total)
-        body = loop(column, wide.outputs, *body)
-        if self.band.rows * self.band.count > tall.outputs:
-            body = (If(lt(y, tall.outputs), body),)
-        return loop(row, self.band.rows, *body)
+            place = (x * wide.stride + wide.first) * self.channels + channel
+            body += (store(self.sums[self.tall.index(tall), place], total),)
+        return self._existing(first + y, tall, loop(column, wide.outputs, *body))
+
+    def _existing(self, y: Expr, tall: Along, body: Block) -> Block:
+        """``body`` for a row ``y`` of the outputs of a phase, if there is one."""
+        whole = self.band.rows * self.band.count <= tall.outputs
+        return body if whole else (If(lt(y, tall.outputs), body),)
+
+    def _results(self, n: Expr, y: Expr, number: int) -> Block:
+        """The row of outputs of S[number], the row ``y`` of its phases."""
+        tall, (*_, extent) = self.tall[number], self.sums.shape
+        refs, joined = self._joined()
+        height = y * tall.stride + tall.first
+        where = (n, height) if self.planes else (n,)
+        if joined is not None:
+            place = Var(self.names.fresh("i"))
+            element = load(self.sums, number, place)
+            body = loop(place, extent, *self.ctx.store_element(joined(where, place), element, refs))
+        else:
+            w, c = Var(self.names.fresh("i")), Var(self.names.fresh("c"))
+            x, o = loop_index(w, extent // self.channels), loop_index(c, self.channels)
+            element = load(self.sums, number, x * self.channels + o)
+            stored = self.ctx.store_element((*where, x, o), element)
+            body = loop(w, extent // self.channels, *loop(c, self.channels, *stored))
+        return self._existing(y, tall, self.ctx.vectorized(body))
+
+    def _joined(self) -> tuple[dict[str, TensorRef], Callable[[Sequence[Expr], Expr], Sequence[Expr]] | None]:
+        """The tensors of the kernel with channels and pixels of a row in one dimension, and where the element ``i`` of
+        a row is in it; ``None`` where memory does not allow it."""
+        shape, row = self.node.output.shape, self.node.output.shape[-2] * self.channels
+        used = {v.name for each in self.ctx.body.nodes if each is not self.node for v in each.operands}
+        visible = (used | {self.ctx.output.name}) - table_names(self.ctx.body)
+        extents, merged = merge_dimensions(shape, {name: ref for name, ref in self.ctx.refs.items() if name in visible})
+        if extents[-1] % row:
+            return {}, None
+
+        def place(where: Sequence[Expr], i: Expr) -> Sequence[Expr]:
+            line = row_major(where, shape[: len(where)])
+            if len(extents) == 1:
+                return (line * row + i,)
+            if extents[-1] > row:
+                return (where[0], where[1] * row + i)
+            return (*where, i) if len(extents) > len(where) else (line, i)
+
+        return {**self.ctx.refs, **merged}, place
