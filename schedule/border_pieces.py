@@ -110,7 +110,7 @@ def _decided(part: Expr, bounds: Bounds) -> Expr | None:
     if not isinstance(part, Binary):
         return None
     if part.op in ("and", "or"):
-        return _logical(part)
+        return _logical(part) if part.type == BOOL else None
     if part.op in ("floordiv", "floormod"):
         return _quotient(part, bounds)
     if part.x.type != INDEX or (part.op not in _ORDERS and part.op not in ("min", "max")):
@@ -144,7 +144,7 @@ def _quotient(part: Binary, bounds: Bounds) -> Expr | None:
 
 
 def _logical(part: Binary) -> Expr | None:
-    """``and`` or ``or`` with a side that is known."""
+    """``and`` or ``or`` of conditions with a side that is known."""
     for known, other in ((part.x, part.y), (part.y, part.x)):
         if isinstance(known, Const):
             return other if bool(known.value) == (part.op == "and") else known

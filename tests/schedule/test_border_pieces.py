@@ -124,6 +124,16 @@ def test_choices_that_the_loops_decide_are_made() -> None:
     assert print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip() == expected(after)
 
 
+def test_bits_of_numbers_are_no_conditions() -> None:
+    text = """
+        kernel k(x: i32[4] const, y: i32[4] out)
+          for a:4
+            y[a] = x[a] & 3i32 | 4i32
+    """
+    kernel = parse_kernel(dedent(text).strip() + "\n")
+    assert without_idle_choices(kernel.body) == kernel.body
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
 def test_a_padded_image_is_copied_in_vectors(mode: str) -> None:
     x, pads = np.zeros((1, 3, 50, 64), np.float32), np.array([0, 1, 2, 3, 0, 1, 2, 3])
