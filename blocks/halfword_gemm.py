@@ -12,19 +12,21 @@ and, for each group, words of k0 and k1 for both pairs of channels, then of k2 a
 zero.
 
 *Split activations* of ``helium_gemm_4x1_s16s8_i32`` are two lines of bytes: the upper ones of the halfwords v, and the
-lower ones less 128, so that ``v = 256 * upper + lower + 128``. Weights are for each tile of four channels a vector of
-sixteen bytes of each channel, step by step, then the biases.
+lower ones less 128, so that ``v = 256 * upper + lower + 128`` (``helium_split_halfwords``). Weights are for each tile
+of four channels a vector of sixteen bytes of each channel, step by step, then the biases; those of
+``helium_gemm_4x1_s16s8_few_i32``, for two to eight steps, are a :class:`Stream`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from ..ir.build import store
-from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
+from ..ir.loops import I8, I32, Access, Block, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, halves, high_half, low_half, param
@@ -42,6 +44,10 @@ PACKED_4X1 = 4
 """Channels of a tile of packed weights, and words of a group."""
 SPLIT_4X1 = 4
 """Channels of a tile of weights for split activations."""
+SPLIT_FEW_4X1 = Stream(SPLIT_4X1, words=4, factors=False)
+"""Weights for split activations of few steps."""
+FEW_STEPS = range(2, 9)
+"""Steps that ``helium_gemm_4x1_s16s8_few_i32`` can take."""
 WORD = 4
 """Bytes."""
 GROUP, VECTOR = 4, 8
@@ -82,14 +88,23 @@ def pack_vectors(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return VECTORS_8X1.pack(bias, _padded(weights.astype("<i2"), VECTOR).view("<i4"))
 
 
+def split_block(vectors: int) -> str:
+    """The block instruction for split activations of so many steps of sixteen k."""
+    return f"helium_gemm_4x1_s16s8_{'few_' if vectors in FEW_STEPS else ''}i32"
+
+
 def pack_split(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The stream of biases [o] and int8 weights [o, k] for ``helium_gemm_4x1_s16s8_i32``."""
+    """The biases [o] and int8 weights [o, k] for the :func:`split_block` of so many k."""
+    columns = _padded(weights.astype(np.int8), STEP).view("<i4")
+    vectors = columns.shape[1] // (STEP // WORD)
+    if vectors in FEW_STEPS:
+        return SPLIT_FEW_4X1.pack(bias, columns)
     whole = pad(len(weights), SPLIT_4X1)
-    data, biases = np.zeros((whole, pad(weights.shape[1], STEP)), np.int8), np.zeros(whole, np.int32)
-    data[: len(weights), : weights.shape[1]], biases[: len(weights)] = weights, bias
-    words = data.view("<i4").reshape(-1, SPLIT_4X1, data.shape[1] // STEP, STEP // WORD).swapaxes(1, 2)
+    data, biases = np.zeros((whole, columns.shape[1]), np.int32), np.zeros(whole, np.int32)
+    data[: len(weights)], biases[: len(weights)] = columns, bias
+    words = data.reshape(-1, SPLIT_4X1, vectors, STEP // WORD).swapaxes(1, 2)
     tiles = [words.reshape(len(words), -1), biases.reshape(-1, SPLIT_4X1)]
-    return np.concatenate(tiles, axis=1).astype(np.int32).reshape(-1)
+    return np.concatenate(tiles, axis=1).reshape(-1)
 
 
 def _padded(columns: np.ndarray, unit: int) -> np.ndarray:
@@ -179,14 +194,23 @@ def _packed(groups: Number, channels: Number) -> Kernel:
     return Kernel("packed_halfword_gemm", (w, x, y), loop(t, whole // PACKED_4X1, *body))
 
 
-def _split(vectors: Number, channels: Number) -> Kernel:
+def _split_halfwords(vectors: Number) -> Kernel:
+    """The lines of bytes of ``vectors`` times sixteen halfwords."""
+    x = param("x", DType.I16, vectors * STEP, Access.READ, 4)
+    y, i, word = param("y", DType.I8, vectors * (2 * STEP), Access.WRITE), Var("i"), Var("word", I32)
+    upper, lower = store(y[i], I8(word >> 8)), store(y[i + vectors * STEP], I8((word & 255) - 128))
+    return Kernel("split_halfwords", (x, y), loop(i, vectors * STEP, Let(word, I32(x[i])), upper, lower))
+
+
+def _split(vectors: Number, channels: Number, *, biases_first: bool) -> Kernel:
     """Tiles of four channels, sixteen k at a time. Sums of the two bytes are one sum of the halfwords less 128."""
     whole, t, tile = pad(channels, SPLIT_4X1), Var("t"), SPLIT_4X1
     words, line = vectors * (STEP // WORD * tile), vectors * STEP
     w = param("w", DType.I32, whole // tile * (words + tile), Access.READ, 4)
     x = param("x", DType.I8, line * 2, Access.READ)
     y = param("y", DType.I32, whole, Access.WRITE, 4)
-    at = t * (words + tile)
+    tile_at = t * (words + tile)
+    at, biases = (tile_at + tile, tile_at) if biases_first else (tile_at, tile_at + words)
 
     def group(vector: Var, word: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
         first = vector * STEP + word * WORD
@@ -206,7 +230,7 @@ def _split(vectors: Number, channels: Number) -> Kernel:
     def finish(c: int, p: int, acc: Expr) -> Block:
         return (store(y[t * tile + c], acc),)
 
-    body = tile_block((tile, 1), (vectors, STEP // WORD), lambda c, p: w[at + words + c], group, finish)
+    body = tile_block((tile, 1), (vectors, STEP // WORD), lambda c, p: w[biases + c], group, finish)
     return Kernel("split_halfword_gemm", (w, x, y), loop(t, whole // tile, *body))
 
 
@@ -252,8 +276,18 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(dsp=of_tiles(76, 8, 31, 45, (6.5, 11))),
     ),
     BlockInstruction(
-        "helium_gemm_4x1_s16s8_i32", ("vectors", "channels"), _split, MVE, ((1, 4), (2, 9), (11, 16)),
+        "helium_gemm_4x1_s16s8_i32", ("vectors", "channels"), partial(_split, biases_first=False), MVE,
+        ((1, 4), (2, 9), (11, 16)),
         cycles=Cycles(mve=of_tiles(49, 4, 23, 16.2)),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x1_s16s8_few_i32", ("vectors", "channels"), partial(_split, biases_first=True), MVE,
+        ((2, 9), (5, 16), (8, 4)),
+        cycles=Cycles(mve=of_tiles(55, 4, 15, 16)),
+    ),
+    BlockInstruction(
+        "helium_split_halfwords", ("vectors",), _split_halfwords, MVE, ((3,),),
+        cycles=Cycles(mve=lambda vectors: 19 + 8 * vectors),
     ),
     BlockInstruction(
         "helium_gemm_8x1_s16_i32", ("vectors", "channels"), _vectors, MVE, ((2, 9), (9, 16)),

@@ -35,6 +35,8 @@ PRE_SHIFT = 1
 """What rows with factors shift accumulators by, before they take the rounded upper word of a product."""
 EIGHT_STEPS = 8
 """Steps that ``helium_gemm_8x1_eight`` rows take, half of whose activations stay in registers."""
+KEPT_STEPS = 4
+"""Steps that ``helium_gemm_8x1_few_i32`` can take, whose activations stay in registers."""
 FEW_STEPS = 8
 """Steps that ``helium_gemm_4x2_one_run`` rows can take, in one run."""
 SHORT_RUN = 12
@@ -394,7 +396,11 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=lambda channels, _: 50 + 160 * -(-channels // GEMM_8X1.tile)),
     ),
     BlockInstruction(
+        "helium_gemm_8x1_few_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((1, 8), (2, 9), (4, 17)),
+        cycles=Cycles(mve=of_tiles(60, 8, 7.5, 17.6)),
+    ),
+    BlockInstruction(
         "helium_gemm_8x1_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),
-        cycles=Cycles(mve=of_tiles(49, 8, 22, 18.5)),
+        cycles=Cycles(mve=of_tiles(49, 8, 19, 17.9)),
     ),
 )

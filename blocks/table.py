@@ -15,6 +15,7 @@ from . import (
     halfword_gemm,
     helium,
     helium_depthwise,
+    helium_gates,
     helium_product,
     helium_softmax,
     helium_tanh,
@@ -36,8 +37,8 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_map, depthwise_windows, plain, plain_depthwise,
-    pointwise, pool, helium, helium_depthwise, helium_product, helium_softmax, helium_tanh, helium_taps, helium_windows,
-    row_sums, winograd, halfword_gemm, interpolation, matrix_tiles, nibbles, normalization,
+    pointwise, pool, helium, helium_depthwise, helium_gates, helium_product, helium_softmax, helium_tanh, helium_taps,
+    helium_windows, row_sums, winograd, halfword_gemm, interpolation, matrix_tiles, nibbles, normalization,
     rescaling,
 )  # fmt: skip
 

@@ -1139,6 +1139,18 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "33ee010e71fe4d0fa3ec880e3ff7d4aebdec108bbde8f08f"
         ),
     },
+    "helium_gemm_8x1_few_i32": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b0546ddf864b001eb03114ff040080ff2341703fb187747f001070ff22009a9eb830949f001091346"
+            "484700bf11ed40fe11ed30de11ed20be11ed109e55cdb5e800553847b5ec103efeee220fb5ec105efeee242fb5ec103e"
+            "feee224fb5ec105efeee246fb5ec103efeee228fb5ec105efeee24afb5ec103efeee22cfb5ec105efeee24efb5ec103e"
+            "fcee220fb5ec105efcee242fb5ec103efcee224fb5ec105efcee246fb5ec103efcee228fb5ec105efcee24afb5ec103e"
+            "fcee22cfb5ec105efcee24efb5ec103efaee220fb5ec105efaee242fb5ec103efaee224fb5ec105efaee246fb5ec103e"
+            "faee228fb5ec105efaee24afb5ec103efaee22cfb5ec105efaee24efb5ec103ef8ee220fb5ec105ef8ee242fb5ec103e"
+            "f8ee224fb5ec105ef8ee246fb5ec103ef8ee228fb5ec105ef8ee24afb5ec103ef8ee22cfb5ec105ef8ee24efbbf1080b"
+            "55c3a3e800553ff775afbdec108bbde8f08f00bf"
+        ),
+    },
     "helium_gemm_8x1_i32": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0070707f101074ff044080ff2482907fb189949f001094fea"
@@ -1154,8 +1166,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "f0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103ef0ee224fb5ec105ef0ee246fb5ec103ef0ee228f"
             "b5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24efb1ec101eb5ec103ef0ee220fb5ec105ef0ee242fb5ec103e"
             "f0ee224fb5ec105ef0ee246fb5ec103ef0ee228fb5ec105ef0ee24afb5ec103ef0ee22cfb5ec105ef0ee24ef013f7ff4"
-            "edae14ec000f16ec120f1cec082f1eec1a2fa3ec041fa3ec043fbbf1080bc4bf55cdb5e800553ff7d5ae02b0bdec088b"
-            "bde8f08f"
+            "edae55c3a3e80055bbf1080bc4bf55cdb5e800553ff7deae02b0bdec088bbde8f08f00bf"
         ),
     },
     "helium_interleave": {
@@ -1259,6 +1270,33 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "1a2f37ee010e24ee433e37ee031edde90279ddf810b033ee010eb0ff50202bf001e807eb090031fe4d8f80ed002fa7ec"
             "040f0099029701f110010091bbf1040bcdf810b03ff796af07eb0b03dde925472799a3eb070303eb4103089901ebc401"
             "0891059e023e3ff774af09b0bdec108bbde8f08f"
+        ),
+    },
+    "helium_gru": {
+        ("thumbv8.1m.main",): (
+            "2de9f0432ded0c8bdde9134cdde9156804f10205c8f11708a8f101074ff0804947f6ff7ecef1000eacee10eb4fea9c0c"
+            "4cf0a1c0b1ec041fb3ec043f39ee661eb2ec045fb3ec047f21ee030eb3ec043f25ee074e20ef420820ef4408b9ff4023"
+            "39fee73ea9ff526094fc174f95fc178fa9ef522528ff548229fe039e24ef484861fecf1fb9ffc443aeef544525ee494f"
+            "b2ec041fb3ec043fb3ec047f21ee030eb1ec049f20ef4608b3ec043f39ee669e20ef440bb3ec047f29ee038e20ef4608"
+            "20ef4808b9ff402339fee83ea9ff526094fc174f95fc178fa9ef522528ff548229fe039e24ef484861fecf1fb9ffc443"
+            "abef54a5b1ec041fb3ec043f39ee661eb2ec045fb3ec047f21ee030eb3ec043f25ee074e20ef420820ef4408b9ff4023"
+            "39fee73ea9ff526094fc174f95fc178fa9ef522528ff548229fe039e24ef484861fecf1fb9ffc443aeef544525ee494f"
+            "98ed000facef500520ff4a0820ef440b20ef4a08b4ef500220ef4c06a8ec040f0ff0a1c0bdec0c8bbde8f083"
+        ),
+    },
+    "helium_lstm": {
+        ("thumbv8.1m.main",): (
+            "2de9f0472ded108bdde918a4dde91ac6ddf8708004f10205c8f11708a8f101074ff08049a9f1010eacee10ebb9ffcce3"
+            "4fea9c0c4cf0e9c0b2ec041fbaec043f39ee661eb3ec045fbaec047f21ee030ebaec043f25ee074e20ef420820ef4408"
+            "b9ff402339fee73ea9ff526094fc174f95fc178fa9ef522528ff548229fe039e24ef484861fecf1fb9ffc443aeef5445"
+            "25ee494f24ef54a1b2ec041fbaec043f39ee661eb3ec045fbaec047f21ee030ebaec043f25ee074e20ef420820ef4408"
+            "b9ff402339fee83ea9ff526094fc174f95fc178fa9ef522528ff548229fe039e24ef484861fecf1fb9ffc443adef5445"
+            "24ef4a4bb7ef54a2b2ec041fbaec043f39ee661eb3ec045fbaec047f21ee030ebaec043f25ee074e20ef420820ef4408"
+            "b9ff402339fee73ea9ff526094fc174f95fc178fa9ef522528ff548229fe039e24ef484861fecf1fb9ffc443aeef5445"
+            "25ee494f91ed001f20ef440b20ef4a0820ef5c0620ef4e06a1ec041fb9ff4023a9ff5227a9ff526094fc174f95fc178f"
+            "a9ef522528ff548229fe039e24ef484861fecf1fb9ffc443adef54a5b2ec041fbaec043f39ee661eb3ec045fbaec047f"
+            "21ee030ebaec043f25ee074e20ef420820ef4408b9ff402339fee73ea9ff526094fc174f95fc178fa9ef522528ff5482"
+            "29fe039e24ef484861fecf1fb9ffc443aeef544525ee494f24ef4a4bb2ef5442a8ec044f0ff0e9c0bdec108bbde8f087"
         ),
     },
     "helium_product": {
@@ -1650,6 +1688,27 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "b3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
             "013fbff61daf14ec000fbbf1040b16ec120f1cec082fa8ef50051eec1a2f20ef440820ef4208a9ec041f3ff7e6ae04b0"
             "bdec088bbde8f08f"
+        ),
+    },
+    "helium_gemm_4x1_s16s8_few_i32": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b05469146ddf864b04fea0314a3f102064ff038080ff2a81706fb187747f0010791ed009e214491ed"
+            "00be01eb040311ed10de13ed10feb5e80055b5ec105ef8ee040ffaee248fb5ec107ef8ee062ffaee26afb5ec105ef8ee"
+            "044ffaee24cfb5ec107ef8ee066fb5ec105efaee26ef384711ed701ef0ee240f13ed703ef2ee248fb5ec107ef0ee262f"
+            "f2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef11ed601ef0ee240f13ed603ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef11ed501ef0ee240f"
+            "13ed503ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
+            "11ed401ef0ee240f13ed403ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266f"
+            "b5ec105ef2ee26ef11ed301ef0ee240f13ed303ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cf"
+            "b5ec107ef0ee266fb5ec105ef2ee26ef11ed201ef0ee240f13ed203ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105e"
+            "f0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26effcee240ffeee248fb5ec107efcee262ffeee26afb5ec105e"
+            "fcee244ffeee24cfb5ec107efcee266ffeee26ef08eb00280aeb022a0ceb042c0eeb062ebbf1040ba9e800553ff717af"
+            "bdec108bbde8f08f"
+        ),
+    },
+    "helium_split_halfwords": {
+        ("thumbv8.1m.main",): (
+            "10b501eb021380ff504e42f00dc090fc001eb0fc201ea1ec103e00ff5401a3ec101e0ff00dc010bd"
         ),
     },
     "helium_gemm_8x1_s16_i32": {

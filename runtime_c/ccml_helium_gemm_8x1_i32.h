@@ -7,12 +7,8 @@
 
 #if CCML_HELIUM
 #define CCML_HELIUM_8X1_I32_STORE \
-    "vmov q0[2], q0[0], r0, r4\n" \
-    "vmov q0[3], q0[1], r2, r6\n" \
-    "vmov q1[2], q1[0], r8, r12\n" \
-    "vmov q1[3], q1[1], r10, lr\n" \
-    "vstrw.32 q0, [r3], #16\n" \
-    "vstrw.32 q1, [r3], #16\n" CCML_HELIUM_8X1_NEXT
+    "stm r3!, {r0, r2, r4, r6}\n" \
+    "stm r3!, {r8, r10, r12, lr}\n" CCML_HELIUM_8X1_NEXT
 
 #define CCML_BLOCK_HELIUM_GEMM_8X1_I32 1
 CCML_NAKED ccml_helium_gemm_8x1_i32(

@@ -30,11 +30,12 @@ from ..blocks.halfword_gemm import (
     pack_pairs,
     pack_split,
     pack_vectors,
+    split_block,
 )
-from ..blocks.helium import GEMM_8X1, STEP, pad
+from ..blocks.helium import GEMM_8X1, KEPT_STEPS, STEP, pad
 from ..ir.build import convert, store
 from ..ir.graph import Node
-from ..ir.loops import I32, INDEX, Block, Buffer, Expr, Invoke, Pointer, Type, Var, as_expr
+from ..ir.loops import INDEX, Block, Buffer, Expr, Invoke, Pointer, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -49,12 +50,12 @@ from .contraction import PackedWeights
 from .contraction_loops import contraction_block
 from .dots import usable_dots
 from .generic import NestAdapter
-from .halfword_rows import split
 from .kernel import KernelContext
 from .microkernel import Contraction
 
 Nests = Mapping[str, Callable[[NestContext, Node, Cells], Block]]
 NESTS: Nests = {"int_lstm": int_lstm, "int_gru": int_gru, "int_rnn": int_rnn}
+SPLIT = "helium_split_halfwords"
 ROOM = 8
 """Words behind sums that a block may write as well."""
 
@@ -241,26 +242,23 @@ class _SplitProduct:
     """``weights`` [rows, k] of bytes with Helium, where sixteen bytes are multiplied at a time: a halfword v is split
     into two, ``v = 256 * (v >> 8) + ((v & 255) - 128) + 128``."""
 
-    BLOCK = "helium_gemm_4x1_s16s8_i32"
-
     def __init__(self, ctx: KernelContext, weights: np.ndarray) -> None:
-        self.ctx, self.weights, self.padded = ctx, weights, weights.shape[1]
-        self.width = pad(weights.shape[1], STEP)
+        self.ctx, self.weights = ctx, weights
+        self.padded = pad(weights.shape[1], STEP)
         self.packed: dict[int, Buffer] = {}
 
     def sums(self, vector: Buffer, target: Buffer, rows: range) -> Block:
-        ctx = self.ctx
+        ctx, vectors = self.ctx, self.padded // STEP
         if rows.start not in self.packed:
             part = self.weights[rows.start : rows.stop]
             missing = (128 * part.astype(np.int64).sum(axis=1)).astype(np.int32)
             self.packed[rows.start] = ctx.pack("w", pack_split(missing, part))
-        halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=16)
-        i, word = Var(ctx.names.fresh("i")), Var(ctx.names.fresh("word"), I32)
-        parts = split(vector[0, i], i, halves, self.width, word)
-        tail = tuple(store(halves[at + p * self.width], 0) for p in range(2) for at in range(self.padded, self.width))
-        operands = (start(self.packed[rows.start]), start(halves), Pointer(target, (INDEX(0), as_expr(rows.start))))
-        multiply = Invoke(self.BLOCK, operands, (self.width // STEP, len(rows)))
-        return (*tail, *ctx.rolled(loop(i, self.padded, *parts)), multiply)
+        halves = ctx.temporary("halves", DType.I8, (2 * self.padded,), align=16)
+        place = Pointer(target, (INDEX(0), as_expr(rows.start)))
+        return (
+            Invoke(SPLIT, (start(vector), start(halves)), (vectors,)),
+            Invoke(split_block(vectors), (start(self.packed[rows.start]), start(halves), place), (vectors, len(rows))),
+        )
 
 
 class _ByteProduct:
@@ -268,6 +266,7 @@ class _ByteProduct:
     of both as they are."""
 
     BLOCK = "helium_gemm_8x1_i32"
+    FEW = "helium_gemm_8x1_few_i32"
 
     def __init__(self, ctx: KernelContext, weights: np.ndarray, zero: int) -> None:
         self.ctx, self.size, self.rows, self.zero = ctx, weights.shape[1], len(weights), zero
@@ -287,8 +286,9 @@ class _ByteProduct:
                 Invoke("helium_copy", (x, start(line)), (1, self.size, 0, 0)),
             )
             x = start(line)
-        scalars = (self.padded // STEP, self.rows)
-        return (*before, Invoke(self.BLOCK, (start(self.packed), x, start(target)), scalars))
+        vectors = self.padded // STEP
+        block = self.FEW if vectors <= KEPT_STEPS else self.BLOCK
+        return (*before, Invoke(block, (start(self.packed), x, start(target)), (vectors, self.rows)))
 
 
 class _DotProduct:
@@ -331,7 +331,7 @@ def _input_product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct | _By
 
 
 def _product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct:
-    if weights.dtype == np.int8 and has_block(_SplitProduct.BLOCK, ctx.cpu.extensions):
+    if weights.dtype == np.int8 and has_block(SPLIT, ctx.cpu.extensions):
         return _SplitProduct(ctx, weights)
     block = _block(ctx, weights)
     return _DotProduct(ctx, weights) if block is None else _BlockProduct(ctx, weights, block)

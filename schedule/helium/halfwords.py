@@ -5,7 +5,7 @@ Before::                                  After::
 
     for o, c:                                 for o:
       acc = bias[c]                             for k: upper[k], lower[k] = x[o, k]
-      for k: acc += x[o, k] * w[c, k]           invoke helium_gemm_4x1_s16s8_i32: acc[c] of all channels
+      for k: acc += x[o, k] * w[c, k]           invoke the block: acc[c] of all channels
       y[o, c] = requantize(acc)                 for c: y[o, c] = requantize(acc[c])
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...blocks.halfword_gemm import SPLIT_4X1, WORD, pack_split
+from ...blocks.halfword_gemm import FEW_STEPS, SPLIT_4X1, WORD, pack_split, split_block
 from ...blocks.helium import STEP, pad
 from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.build import store
@@ -26,8 +26,6 @@ from ..contraction_results import Position
 from ..halfword_rows import HalfwordContraction, each_element, halfword_weights, split
 from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout, stored_words
-
-BLOCK = "helium_gemm_4x1_s16s8_i32"
 
 
 def is_helium_halfword_contraction(ctx: KernelContext) -> bool:
@@ -54,7 +52,9 @@ class _SplitTiling(Tiling[HalfwordContraction]):
         ctx, self.width = work.ctx, pad(work.depth, STEP)
         missing = (work.bias.astype(np.int64) + 128 * work.columns.astype(np.int64).sum(axis=1)).astype(np.int32)
         words = np.stack([pack_split(missing[part], work.columns[part]) for part in work.parts])
-        layout = StreamLayout(0, SPLIT_4X1 * self.width // WORD, SPLIT_4X1)
+        biases, layout = SPLIT_4X1, SPLIT_4X1 * self.width // WORD
+        few = self.width // STEP in FEW_STEPS
+        layout = StreamLayout(biases, layout, 0) if few else StreamLayout(0, layout, biases)
         self.weights = stored_words(ctx, words, layout, SIGNED_BYTES if work.nibbles else None)
         self.halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=STEP)
         self.sums = ctx.temporary("acc", DType.I32, (1, pad(work.channels, SPLIT_4X1)), align=STEP)
@@ -75,5 +75,6 @@ class _SplitTiling(Tiling[HalfwordContraction]):
         gathered = each_element(work, position(as_expr(0)), put)
         weights = start(self.weights.buffer, work.group * self.weights.apart)
         pointers = (weights, start(self.halves), start(self.sums))
-        multiply = Invoke(BLOCK, pointers, (self.width // STEP, work.channels))
+        vectors = self.width // STEP
+        multiply = Invoke(split_block(vectors), pointers, (vectors, work.channels))
         return (*gathered, multiply, *work.epilogue(self.sums, 1, position))

@@ -1,6 +1,9 @@
-"""Integer recurrent layers with Helium: the gates of all units one after the other, four units at a time.
+"""Integer recurrent layers with Helium: four units at a time.
 
-Before::                                      After::
+Most layers have a block for all that is behind the products, for which rows are in fours of units, gate by gate
+(:class:`UnitsInFours`). In others the gates of all units come one after the other::
+
+    Before::                                    After::
 
     for unit:                                   for gates, unit: work0[gate, unit] = argument
       gates = tanh(arguments)                   invoke helium_tanh(work0)
@@ -13,11 +16,15 @@ The arguments of tangents, and then these, take the places of sums that have bee
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
 
 from ...blocks import has_block
+from ...blocks.helium_gates import GRU_GATES, GRU_NUMBERS, LSTM_GATES, LSTM_NUMBERS, UNITS, is_monotone
 from ...ir.build import convert, store
 from ...ir.graph import Node
-from ...ir.loops import Block, Buffer, Expr, Invoke, LoopKind, Pointer, as_expr
+from ...ir.loops import I32, Block, Buffer, Expr, Invoke, LoopKind, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import flag, integer, texts
 from ...ops.int_recurrent import CELL_BITS, INITIAL, ONE, TABLE, TABLE_BITS
@@ -34,7 +41,8 @@ from ...ops.int_recurrent_nest import (
 from ...ops.nest_tools import Lets, loops, operand, optional
 from ...ops.opdef import NestContext
 from ...ops.recurrent_nest import Cell, Cells, recurrence
-from ..int_recurrent import Nests, UnitsByGate, VectorCell, is_int_recurrent, recurrent_loops
+from ..byte_operands import start
+from ..int_recurrent import Nests, Units, UnitsByGate, VectorCell, is_int_recurrent, recurrent_loops
 from ..kernel import KernelContext
 
 
@@ -49,7 +57,39 @@ def is_helium_recurrent(ctx: KernelContext) -> bool:
 
 def lower_helium_recurrent(ctx: KernelContext) -> Block:
     """A recurrent layer for which :func:`is_helium_recurrent` holds."""
+    if _in_fours(ctx):
+        return recurrent_loops(ctx, UnitsInFours, _Cell, {"int_lstm": _lstm_in_fours, "int_gru": _gru_in_fours})
     return recurrent_loops(ctx, UnitsByGate, _Cell, _NESTS)
+
+
+def _in_fours(ctx: KernelContext) -> bool:
+    """Whether the layer is one that the blocks of whole steps compute."""
+    node = ctx.anchor
+    assert node is not None
+    table = ctx.constant(node.inputs[TABLE])
+    usual = {
+        "int_lstm": not node.attrs.get("input_forget"), "int_gru": bool(node.attrs.get("linear_before_reset")),
+    }.get(node.op, False)  # fmt: skip
+    whole = integer(node.attrs, "hidden") % UNITS == 0 and not integer(node.attrs, "h_shift")
+    return usual and whole and table is not None and is_monotone(table)
+
+
+class UnitsInFours(Units):
+    """Rows of four units after the other, gate by gate in the order of the blocks."""
+
+    def of_input(self, weights: np.ndarray) -> np.ndarray:
+        order = GRU_GATES if self.gates == len(GRU_GATES) else LSTM_GATES
+        fours = weights.reshape(self.gates, -1, UNITS, weights.shape[1])[list(order)]
+        return fours.swapaxes(0, 1).reshape(weights.shape)
+
+    def of_state(self, weights: np.ndarray) -> np.ndarray:
+        return self.of_input(weights)
+
+    def numbers(self, op: str, bias: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """``[hidden / 4, numbers, 4]``."""
+        every = super().numbers(op, bias, multipliers)
+        chosen = every[:, *np.transpose(GRU_NUMBERS if op == "int_gru" else LSTM_NUMBERS)]
+        return chosen.reshape(-1, UNITS, chosen.shape[1]).swapaxes(1, 2)
 
 
 class _Cell(VectorCell):
@@ -71,13 +111,27 @@ class _Cell(VectorCell):
             block += self.each_unit(one)
         return block
 
+    @property
+    def table(self) -> Pointer:
+        table = self.kernel.refs[operand(self.node, TABLE).name]
+        return Pointer(table.buffer, table.at((0,)))
+
+    def step_in_fours(self, block: str, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
+        """A step by the ``block`` of its gates."""
+        hidden, attrs = self.hidden, self.node.attrs
+        pointers = (*map(start, (*states, *work, self.numbers)), self.table)
+        shifts = integer(attrs, "x_shift") - self.shifted, integer(attrs, "fraction") - TABLE_BITS
+        return (
+            *self.input_sums(work[0], t), *self.state_sums(work[1], range(self.rows), states[0]),
+            Invoke(block, pointers, (hidden, *shifts)),
+            *self.each_unit(lambda k: self.write(0, (t, k), I32(states[0][0, k]))),
+        )  # fmt: skip
+
     def tangents(self, target: Buffer, first: int, gates: int, more: int = 0, bits: int | None = None) -> Block:
         """``target`` of some ``gates`` from ``first`` on; arguments have ``bits`` bits of fraction, and ``more``."""
-        table = self.kernel.refs[operand(self.node, TABLE).name]
         fraction = (bits or integer(self.node.attrs, "fraction")) + more
         place = Pointer(target, (as_expr(0), as_expr(first * self.hidden)))
-        pointers = (place, Pointer(table.buffer, table.at((0,))))
-        return (Invoke("helium_tanh", pointers, (gates * self.hidden, fraction - TABLE_BITS)),)
+        return (Invoke("helium_tanh", (place, self.table), (gates * self.hidden, fraction - TABLE_BITS)),)
 
     def sigmoids(self, target: Buffer, first: int, gates: int) -> Block:
         """The same, without the half that :meth:`gate` adds."""
@@ -86,6 +140,20 @@ class _Cell(VectorCell):
     def gate(self, work: Sequence[Buffer], k: Expr, gate: int) -> Expr:
         """A sigmoid that is there, in steps of 2^-17."""
         return work[0][0, k + gate * self.hidden] + (ONE >> 1)
+
+
+def _lstm_in_fours(ctx: NestContext, node: Node, cells: Cells) -> Block:
+    initial = (optional(node, INITIAL), optional(node, INITIAL + 1))
+    return recurrence(ctx, node, initial, (4, 4), partial(_step_in_fours, "helium_lstm"), cells)
+
+
+def _gru_in_fours(ctx: NestContext, node: Node, cells: Cells) -> Block:
+    return recurrence(ctx, node, (optional(node, INITIAL),), (3, 3), partial(_step_in_fours, "helium_gru"), cells)
+
+
+def _step_in_fours(block: str, cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
+    assert isinstance(cell, _Cell)
+    return cell.step_in_fours(block, work, states, t)
 
 
 def _lstm(ctx: NestContext, node: Node, cells: Cells) -> Block:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ccml.blocks import BLOCKS, BlockInstruction
-from ccml.blocks.helium import FEW_STEPS
+from ccml.blocks import BLOCKS, BlockInstruction, halfword_gemm
+from ccml.blocks.helium import FEW_STEPS, KEPT_STEPS
 from ccml.costs.build import build_objects
 from ccml.costs.predict import predict
 from ccml.emit_llvm.coded import machine_code
@@ -26,9 +26,14 @@ CORES = {
 }  # fmt: skip
 """What each core takes in cycles of the formula, and how far from that blocks are, on cores for which none was made."""
 LARGER = 4
+MOST_VECTORS = {
+    "helium_gemm_4x2_one_run": FEW_STEPS, "helium_gemm_8x1_few": KEPT_STEPS,
+    "helium_gemm_4x1_s16s8_few": halfword_gemm.FEW_STEPS[-1],
+}  # fmt: skip
+"""Of rows that take no more."""
 EXTENTS = frozenset({
     "blocks", "channels", "columns", "count", "group_step", "groups", "lanes", "outputs", "pixel_step", "pixels", "row",
-    "row_step", "rows", "run_step", "runs", "size", "step", "steps", "tap_step", "vectors", "words", "x_step",
+    "row_step", "rows", "run_step", "runs", "size", "step", "steps", "tap_step", "units", "vectors", "words", "x_step",
     "y_row_step", "y_step",
 })  # fmt: skip
 
@@ -37,8 +42,9 @@ def samples(row: BlockInstruction) -> list[tuple[int, ...]]:
     """Those of the row, and the same with extents that are larger, as those of layers are."""
 
     def larger(name: str, value: int) -> int:
-        if name == "vectors" and row.name.startswith("helium_gemm_4x2_one_run"):
-            return FEW_STEPS
+        for prefix, most in MOST_VECTORS.items():
+            if name == "vectors" and row.name.startswith(prefix):
+                return most
         return value * LARGER if name in EXTENTS else value
 
     return [*row.samples, *(tuple(map(larger, row.scalars, numbers)) for numbers in row.samples)]

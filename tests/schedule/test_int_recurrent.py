@@ -35,6 +35,16 @@ CASES: dict[str, dict[str, Any]] = {
     "16 bits about another number than 0": {"zero_point": 3000, "features": 4, "hidden": 8},
     "many units": {"features": 3, "hidden": 150, "seq": 2, "batch": 1},
     "one unit": {"seq": 1, "batch": 1, "features": 1, "hidden": 1},
+    "units in fours": {
+        "x": np.int8, "zero_point": -3, "features": 35, "hidden": 36, "linear_before_reset": True, "seq": 4,
+        "direction": "bidirectional", "lengths": True, "batch": 2,
+    },
+    "many units in fours, 16 bits": {
+        "features": 70, "hidden": 132, "linear_before_reset": True, "seq": 2, "batch": 1,
+    },
+    "one step of four units": {
+        "x": np.int8, "seq": 1, "batch": 1, "features": 1, "hidden": 4, "linear_before_reset": True,
+    },
     "reset behind": {"features": 4, "hidden": 12, "linear_before_reset": True},
 }
 MACHINES = [on_this_machine(machine) for machine in distinct_machines()]
@@ -79,11 +89,13 @@ def test_bits(op: str, place: int) -> None:
     [
         ("int_lstm", "int16"), ("int_gru", "bytes"), ("int_gru", "reset behind"), ("int_rnn", "lengths"),
         ("int_gru", "bytes that fill no vector"), ("int_lstm", "bytes that fill no vector"),
-        ("int_gru", "many units"),
+        ("int_gru", "many units"), ("int_gru", "units in fours"), ("int_lstm", "units in fours"),
+        ("int_gru", "many units in fours, 16 bits"), ("int_lstm", "many units in fours, 16 bits"),
+        ("int_gru", "one step of four units"), ("int_lstm", "one step of four units"),
     ],
 )  # fmt: skip
 def test_bits_of_gates_with_helium(op: str, name: str, route: Route, tmp_path: Path) -> None:
-    """All units of a gate at a time."""
+    """All units of a gate at a time, or all gates of four units."""
     machine = select("cortex-m55")
     graph, inputs = layer(op, **CASES[name])
     expected = evaluate_graph(graph, inputs)
@@ -104,12 +116,42 @@ def test_constant_weights_have_a_generator(machine: Machine) -> None:
 
 def test_inputs_of_bytes_are_multiplied_as_bytes() -> None:
     for dtype, expected in (
-        (np.int8, {"helium_gemm_8x1_i32", "helium_gemm_4x1_s16s8_i32"}), (np.int16, {"helium_gemm_4x1_s16s8_i32"}),
+        (np.int8, {"helium_gemm_8x1_few_i32", "helium_gemm_4x1_s16s8_i32"}), (np.int16, {"helium_gemm_4x1_s16s8_i32"}),
     ):  # fmt: skip
         graph, _ = layer("int_gru", x=dtype, features=16, hidden=8)
         names = {block.name for block in lower_graph(fuse(graph), select("cortex-m55")).blocks}
         assert all(any(name.startswith(block) for name in names) for block in expected), names
         assert all(any(name.startswith(block) for block in expected) for name in names if "gemm" in name), names
+
+
+def gate_blocks(graph: Graph) -> set[str]:
+    """Of the block instructions for gates, those that the layer has on M55."""
+    names = {block.name for block in lower_graph(fuse(graph), select("cortex-m55")).blocks}
+    known = ("helium_gru", "helium_lstm", "helium_tanh")
+    return {each for each in known if any(name.startswith(each) for name in names)}
+
+
+@pytest.mark.parametrize(
+    ("op", "case", "expected"),
+    [
+        ("int_gru", {"hidden": 8, "linear_before_reset": True}, "helium_gru"),
+        ("int_lstm", {"hidden": 8}, "helium_lstm"),
+        ("int_gru", {"hidden": 8}, "helium_tanh"),
+        ("int_lstm", {"hidden": 8, "input_forget": True}, "helium_tanh"),
+        ("int_lstm", {"hidden": 10}, "helium_tanh"),
+        ("int_rnn", {"hidden": 8}, "helium_tanh"),
+    ],
+)  # fmt: skip
+def test_gates_and_states_of_usual_layers_are_one_block(op: str, case: dict[str, Any], expected: str) -> None:
+    """As far as its arithmetic is that of the layer."""
+    graph, _ = layer(op, x=np.int8, features=16, **case)
+    assert gate_blocks(graph) == {expected}
+
+
+def test_blocks_of_gates_take_tables_that_do_not_decrease() -> None:
+    graph, _ = layer("int_lstm", hidden=8)
+    falling = {name: array[::-1].copy() for name, array in graph.constants.items() if array.dtype == np.uint16}
+    assert gate_blocks(replace(graph, constants={**graph.constants, **falling})) == {"helium_tanh"}
 
 
 def blocks_on_m4(least: int) -> set[str]:
