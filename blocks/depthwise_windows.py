@@ -30,6 +30,8 @@ CELL = GROUPS * LANES
 """Bytes of a cell."""
 NINE_TAPS = 4
 """Pairs of nine taps, which have a block of their own: 3x3 is the usual kernel."""
+FAR = 1 << 16
+"""Distances in bytes that ``depthwise_window_bytes_9`` does not take."""
 COLUMN = 2 * LANES
 """Words from the accumulators of an output to those of the next."""
 
@@ -121,7 +123,7 @@ def _window_bytes(
 
 
 def _window_bytes_9(groups: Number, outputs: Number, advance: Number, step: Number, zero_point: Number) -> Kernel:
-    """The same for four pairs of taps and one more."""
+    """The same for four pairs of taps and one more; ``advance`` and ``step`` are below :data:`FAR`."""
     return _window_bytes(groups, outputs, NINE_TAPS, advance, step, zero_point)
 
 
@@ -151,7 +153,8 @@ ROWS: tuple[BlockInstruction, ...] = (
         ((1, 4, 19, 0, 1, 48, -3), (2, 3, 19, 1, 2, 48, -3), (3, 2, 19, 2, 0, 48, -3), (4, 3, 19, 1, 0, 48, -3),
          (4, 3, 32, 0, 1, 32, -128), (2, 0, 8, 3, 0, 16, 127)),
         cycles=Cycles(
-            dsp=lambda groups, columns, _, left, right, *__: 82 + columns * (6.5 + 2.55 * groups) + 7.6 * (left + right)
+            dsp=lambda groups, columns, _, left, right, *__:
+                77 + columns * min(6.7 + 2.6 * groups, 14.3) + 9 * (left + right)
         ),
     ),
     BlockInstruction(
@@ -164,7 +167,7 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "depthwise_window_bytes_9", ("groups", "outputs", "advance", "step", "zero_point"), _window_bytes_9, DSP_FPU,
         ((2, 5, 96, 8, -3), (1, 3, 32, 6, 5)),
-        cycles=Cycles(dsp=lambda groups, outputs, *_: 62 + groups * (27 + 121 * outputs)),
+        cycles=Cycles(dsp=lambda groups, outputs, *_: 60 + groups * (24 + 114 * outputs)),
     ),
     BlockInstruction(
         "depthwise_window_bytes_apart", (*_WINDOW, "apart"), _window_bytes, DSP_FPU,

@@ -11,20 +11,29 @@
 #define CCML_DEPTHWISE_BORDER \
     "cbz r4, 8f\n" \
     "7:\n" \
-    "stm r1, {r6-r9}\n" \
+    "strd r6, r6, [r1]\n" \
+    "strd r6, r6, [r1, #8]\n" \
     "add r1, r1, r12\n" \
     "subs r4, r4, #1\n" \
     "bne 7b\n" \
     "8:\n"
 
 /* r3 pixels; `loads` and `stored` are of the words of one. */
-#define CCML_DEPTHWISE_PIXELS(loads, stored) \
-    "6:\n" loads \
+#define CCML_DEPTHWISE_PIXEL(loads, stored) \
+    loads \
     "add r0, r0, lr\n" \
     stored \
-    "add r1, r1, r12\n" \
+    "add r1, r1, r12\n"
+#define CCML_DEPTHWISE_PIXELS(pixel) \
+    "6:\n" pixel \
     "subs r3, r3, #1\n" \
     "bne 6b\n"
+
+/* The same, two at a time. */
+#define CCML_DEPTHWISE_TWO_PIXELS(pixel) \
+    "add r3, r3, #1\n" \
+    "lsrs r3, r3, #1\n" \
+    "bcc 9f\n" CCML_DEPTHWISE_PIXELS(pixel "9:\n" pixel)
 
 /* In lr and r12 the distances of pixels and of cells, r4 and r5 the borders before and behind. Pixels may be at any
    address. */
@@ -42,42 +51,43 @@ CCML_NAKED ccml_depthwise_stage_row(
         "ldrb r6, [sp, #52]\n"
         "orr r6, r6, r6, lsl #8\n"
         "orr r6, r6, r6, lsl #16\n"
-        "mov r7, r6\n"
-        "mov r8, r6\n"
-        "mov r9, r6\n"
         CCML_DEPTHWISE_BORDER
         "mov r4, r5\n"
-        "cmp r3, #0\n"
-        "beq 5f\n"
-        "cmp r2, #2\n"
-        "blt 1f\n"
-        "beq 2f\n"
+        "cbz r3, 9f\n"
         "cmp r2, #3\n"
+        "bgt 4f\n"
         "beq 3f\n"
-        "orr r2, r0, lr\n"
-        "tst r2, #3\n"
-        "beq 4f\n"
-        CCML_DEPTHWISE_PIXELS(
-            "ldr r2, [r0]\n" "ldr r5, [r0, #4]\n" "ldr r10, [r0, #8]\n" "ldr r11, [r0, #12]\n", "stm r1, {r2, r5, r10, r11}\n")
-        "b 5f\n"
-        "4:\n"
-        CCML_DEPTHWISE_PIXELS("ldm r0, {r2, r5, r10, r11}\n", "stm r1, {r2, r5, r10, r11}\n")
-        "b 5f\n"
-        "3:\n"
-        CCML_DEPTHWISE_PIXELS("ldr r2, [r0]\n" "ldr r5, [r0, #4]\n" "ldr r10, [r0, #8]\n", "stm r1, {r2, r5, r10}\n")
+        "cmp r2, #2\n"
+        "beq 2f\n"
+        CCML_DEPTHWISE_PIXELS(CCML_DEPTHWISE_PIXEL("ldr r2, [r0]\n", "str r2, [r1]\n"))
+        "9:\n"
         "b 5f\n"
         "2:\n"
-        CCML_DEPTHWISE_PIXELS("ldr r2, [r0]\n" "ldr r5, [r0, #4]\n", "strd r2, r5, [r1]\n")
+        CCML_DEPTHWISE_PIXELS(CCML_DEPTHWISE_PIXEL("ldr r2, [r0]\n" "ldr r5, [r0, #4]\n", "strd r2, r5, [r1]\n"))
+        "b 5f\n"
+        "3:\n"
+        CCML_DEPTHWISE_PIXELS(CCML_DEPTHWISE_PIXEL(
+            "ldr r2, [r0]\n" "ldr r5, [r0, #4]\n" "ldr r10, [r0, #8]\n", "stm r1, {r2, r5, r10}\n"))
         "b 5f\n"
         "1:\n"
-        CCML_DEPTHWISE_PIXELS("ldr r2, [r0]\n", "str r2, [r1]\n")
+        CCML_DEPTHWISE_PIXELS(CCML_DEPTHWISE_PIXEL(
+            "ldr r2, [r0]\n" "ldr r5, [r0, #4]\n" "ldr r10, [r0, #8]\n" "ldr r11, [r0, #12]\n",
+            "stm r1, {r2, r5, r10, r11}\n"))
+        "b 5f\n"
+        "4:\n"
+        "orr r2, r0, lr\n"
+        "tst r2, #3\n"
+        "bne 1b\n"
+        CCML_DEPTHWISE_TWO_PIXELS(CCML_DEPTHWISE_PIXEL("ldm r0, {r2, r5, r10, r11}\n", "stm r1, {r2, r5, r10, r11}\n"))
         "5:\n"
         CCML_DEPTHWISE_BORDER
         "pop {r4-r11, pc}\n");
 }
 
 #undef CCML_DEPTHWISE_BORDER
+#undef CCML_DEPTHWISE_PIXEL
 #undef CCML_DEPTHWISE_PIXELS
+#undef CCML_DEPTHWISE_TWO_PIXELS
 #endif
 
 #endif

@@ -11,10 +11,10 @@
 #if CCML_ARM_DSP
 
 /* The pair of taps at r1 + `at` and r1 + `behind`, in 48 bytes of code. */
-#define CCML_DEPTHWISE_WINDOW_PAIR(at, behind) \
+#define CCML_DEPTHWISE_WINDOW_PAIR(at, behind) CCML_DEPTHWISE_WINDOW_PAIR_OF(at, behind, "ldm r0!, {r8-r11}\n")
+#define CCML_DEPTHWISE_WINDOW_PAIR_OF(at, behind, weights) \
     "ldr r2, [r1, #" #at "]\n" \
-    "ldr r3, [r1, #" #behind "]\n" \
-    "ldm r0!, {r8-r11}\n" \
+    "ldr r3, [r1, #" #behind "]\n" weights \
     "pkhbt r12, r2, r3, lsl #16\n" \
     "pkhtb r3, r3, r2, asr #16\n" \
     "sxtb16 r2, r12\n" \
@@ -52,24 +52,26 @@
     CCML_DEPTHWISE_WINDOW_PAIR(64, 80) CCML_DEPTHWISE_WINDOW_PAIR(96, 112) \
     "add r1, r1, #128\n" \
     "cmp r0, lr\n" \
-    "bne 2b\n" CCML_DEPTHWISE_WINDOW_LAST(0)
+    "bne 2b\n" \
+    "ldr r3, [r1]\n" \
+    "ldm r0!, {r8, r9}\n" CCML_DEPTHWISE_WINDOW_LAST("r8", "r9")
 
-/* The same of nine taps; r1 stays at the first. */
+/* The same of nine taps. r1 stays at the first; r0 is lost, and what is behind the weights in r9 to r12. */
 #define CCML_DEPTHWISE_WINDOW_SUMS_OF_9 \
-    "ldm r0!, {r4-r7}\n" \
-    CCML_DEPTHWISE_WINDOW_PAIR(0, 16) CCML_DEPTHWISE_WINDOW_PAIR(32, 48) \
-    CCML_DEPTHWISE_WINDOW_PAIR(64, 80) CCML_DEPTHWISE_WINDOW_PAIR(96, 112) CCML_DEPTHWISE_WINDOW_LAST(128)
+    "ldm r0!, {r4-r11}\n" \
+    CCML_DEPTHWISE_WINDOW_PAIR_OF(0, 16, "") CCML_DEPTHWISE_WINDOW_PAIR(32, 48) \
+    CCML_DEPTHWISE_WINDOW_PAIR(64, 80) CCML_DEPTHWISE_WINDOW_PAIR(96, 112) \
+    "ldr r3, [r1, #128]\n" \
+    "ldm r0, {r0, r8-r12}\n" CCML_DEPTHWISE_WINDOW_LAST("r0", "r8")
 
-/* The last tap, at r1 + `at`. */
-#define CCML_DEPTHWISE_WINDOW_LAST(at) \
-    "ldr r3, [r1, #" #at "]\n" \
-    "ldm r0!, {r8, r9}\n" \
+/* The last tap, in r3, by its weights. */
+#define CCML_DEPTHWISE_WINDOW_LAST(w02, w13) \
     "sxtb16 r2, r3\n" \
     "sxtb16 r3, r3, ror #8\n" \
-    "smlabb r4, r2, r8, r4\n" \
-    "smlabb r5, r3, r9, r5\n" \
-    "smlatt r6, r2, r8, r6\n" \
-    "smlatt r7, r3, r9, r7\n"
+    "smlabb r4, r2, " w02 ", r4\n" \
+    "smlabb r5, r3, " w13 ", r5\n" \
+    "smlatt r6, r2, " w02 ", r6\n" \
+    "smlatt r7, r3, " w13 ", r7\n"
 #endif
 
 #endif

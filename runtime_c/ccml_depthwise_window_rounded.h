@@ -7,9 +7,9 @@
 
 #if CCML_ARM_DSP
 
-/* The sum in `acc` by a factor, with the zero point in r12. */
-#define CCML_DEPTHWISE_WINDOW_BYTE(acc, factor) \
-    "smmlar " acc ", " acc ", " factor ", r12\n" \
+/* The sum in `acc` by a factor. */
+#define CCML_DEPTHWISE_WINDOW_BYTE(acc, factor, zero_point) \
+    "smmlar " acc ", " acc ", " factor ", " zero_point "\n" \
     "ssat " acc ", #8, " acc "\n"
 
 /* Four bytes that are neighbours, as `stored` of what follows. */
@@ -27,40 +27,19 @@
    last tap. On the stack from sp on: weights of the group, y, distance of outputs, distance from the last tap of a window
    to the next window, end of y, groups left, first window and first output of the group. */
 #define CCML_DEPTHWISE_WINDOW_ROUNDED(entry, stored, next) \
-    CCML_DEPTHWISE_WINDOW_ROUNDED_OF( \
-        entry \
-        "ldrd r4, r5, [sp, #68]\n" \
-        "ldrd r6, r7, [sp, #76]\n" \
-        "ldr r8, [sp, #84]\n" \
-        CCML_DEPTHWISE_WINDOW_ENTRY \
-        "lsl r10, r5, #4\n" \
-        "add r10, r10, #16\n" \
-        "vmov s3, r10\n" \
-        "sub r6, r6, r9, lsl #7\n", \
-        CCML_DEPTHWISE_WINDOW_SUMS, \
-        "add r0, lr, #24\n" \
-        "vmov r8, s3\n" \
-        "add lr, r0, r8\n", \
-        stored, next)
-
-/* The same of nine taps, without the argument that says how many: 26 words of weights a group. */
-#define CCML_DEPTHWISE_WINDOW_ROUNDED_OF_9(stored, next) \
-    CCML_DEPTHWISE_WINDOW_ROUNDED_OF( \
-        "ldrd r4, r6, [sp, #68]\n" \
-        "ldrd r7, r8, [sp, #76]\n", \
-        CCML_DEPTHWISE_WINDOW_SUMS_OF_9, \
-        "ldr r0, [sp]\n" \
-        "add r0, r0, #104\n", \
-        stored, next)
-
-/* `entry` has the outputs in r4, the distance to the next window in r6, of outputs in r7, and the zero point in r8;
-   `behind` moves r0 to the next group. */
-#define CCML_DEPTHWISE_WINDOW_ROUNDED_OF(entry, sums, behind, stored, next) \
     ".syntax unified\n" \
     ".p2align 2\n" \
     "push {r4-r11, lr}\n" \
     "sub sp, sp, #32\n" \
     entry \
+    "ldrd r4, r5, [sp, #68]\n" \
+    "ldrd r6, r7, [sp, #76]\n" \
+    "ldr r8, [sp, #84]\n" \
+    CCML_DEPTHWISE_WINDOW_ENTRY \
+    "lsl r10, r5, #4\n" \
+    "add r10, r10, #16\n" \
+    "vmov s3, r10\n" \
+    "sub r6, r6, r9, lsl #7\n" \
     "mul r4, r4, r7\n" \
     "vmov s1, s2, r8, r4\n" \
     "strd r7, r6, [sp, #8]\n" \
@@ -71,11 +50,11 @@
     "strd r4, r3, [sp, #16]\n" \
     "strd r1, r2, [sp, #24]\n" \
     "1:\n" \
-    sums \
+    CCML_DEPTHWISE_WINDOW_SUMS \
     "ldm r0, {r8-r11}\n" \
     "vmov r12, s1\n" \
-    CCML_DEPTHWISE_WINDOW_BYTE("r4", "r8") CCML_DEPTHWISE_WINDOW_BYTE("r5", "r9") \
-    CCML_DEPTHWISE_WINDOW_BYTE("r6", "r10") CCML_DEPTHWISE_WINDOW_BYTE("r7", "r11") \
+    CCML_DEPTHWISE_WINDOW_BYTE("r4", "r8", "r12") CCML_DEPTHWISE_WINDOW_BYTE("r5", "r9", "r12") \
+    CCML_DEPTHWISE_WINDOW_BYTE("r6", "r10", "r12") CCML_DEPTHWISE_WINDOW_BYTE("r7", "r11", "r12") \
     stored \
     "add r2, r2, r3\n" \
     "str r2, [sp, #4]\n" \
@@ -84,7 +63,9 @@
     "bne 1b\n" \
     "ldrd r3, r1, [sp, #20]\n" \
     "ldr r2, [sp, #28]\n" \
-    behind \
+    "add r0, lr, #24\n" \
+    "vmov r8, s3\n" \
+    "add lr, r0, r8\n" \
     "add r1, r1, #4\n" \
     next \
     "subs r3, r3, #1\n" \

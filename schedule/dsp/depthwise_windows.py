@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ...blocks.depthwise_windows import CELL, COLUMN, GROUPS, LANES, NINE_TAPS, pairs_of
+from ...blocks.depthwise_windows import CELL, COLUMN, FAR, GROUPS, LANES, NINE_TAPS, pairs_of
 from ...blocks.nibbles import HALFWORDS
 from ...ir.loops import Block, Buffer, Expr, If, Invoke
 from ...ir.types import DType
@@ -146,6 +146,6 @@ class WindowDepthwise(DepthwiseBlocks):
         if layer.multiplier > 1:
             scalars = (*many, self.pairs, *rest, layer.multiplier)
             return (Invoke("depthwise_window_bytes_apart", (w, staged, y), scalars),)
-        if self.pairs == NINE_TAPS:
+        if self.pairs == NINE_TAPS and max(advance, step) < FAR:
             return (Invoke("depthwise_window_bytes_9", (w, staged, y), (*many, *rest)),)
         return (Invoke("depthwise_window_bytes", (w, staged, y), (*many, self.pairs, *rest)),)

@@ -218,3 +218,13 @@ def test_groups_of_one_pixel_take_the_place_of_their_operand() -> None:
     each eight words."""
     graph = integer_conv_graph((1, 4, 8, 64), (64, 1, 1, 16), group=4, rounded=True)
     assert lower_graph(graph, M4).plan.ram == 4 * 8 * 64 + 4 * 8 * 4
+
+
+@pytest.mark.parametrize(("least", "block"), [(97, "depthwise_window_bytes_9"), (96, "depthwise_window_bytes")])
+def test_nine_taps_have_a_block_unless_pixels_are_far_apart(least: int, block: str) -> None:
+    """Windows are 96 bytes apart."""
+    graph = integer_conv_graph((1, 5, 7, 8), (8, 3, 3, 1), group=8, stride=(2, 2), rounded=True)
+    with patch("ccml.schedule.dsp.depthwise_windows.FAR", least):
+        (kernel,) = lower_graph(graph, M4).kernels
+    called = {stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
+    assert called == {"depthwise_stage_row", block}
