@@ -16,9 +16,9 @@ CCML_NAKED ccml_helium_gru(
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4-r9, lr}\n"
-        "vpush {d8-d13}\n"
-        "ldrd r4, r12, [sp, #76]\n"
-        "ldrd r6, r8, [sp, #84]\n"
+        "vpush {d8-d15}\n"
+        "ldrd r4, r12, [sp, #92]\n"
+        "ldrd r6, r8, [sp, #100]\n"
         "add r5, r4, #2\n"
         "rsb r8, r8, #23\n"
         "sub r7, r8, #1\n"
@@ -29,36 +29,26 @@ CCML_NAKED ccml_helium_gru(
         "lsr r12, r12, #2\n"
         "wls lr, r12, 2f\n"
         "1:\n"
-        CCML_HELIUM_ARGUMENT("r1", "r2", "r3")
-        CCML_HELIUM_LOGISTIC
-        "vldrw.u32 q0, [r2], #16\n"
-        "vldrw.u32 q1, [r3], #16\n"
+        CCML_HELIUM_GATE("r1", "r2", "r3") CCML_HELIUM_ARGUMENT
+        CCML_HELIUM_TANGENT_AND_GATE("q1, r7", "r1", "r2", "r3")
+        "vadd.i32 q1, q1, q3\n"
         "vldrw.u32 q3, [r3], #16\n"
-        "vmulh.s32 q0, q0, q1\n"
-        "vldrw.u32 q4, [r1], #16\n"
-        "vadd.i32 q0, q0, q3\n"
-        "vldrw.u32 q1, [r3], #16\n"
-        "vshl.s32 q4, r6\n"
-        "vqdmulh.s32 q0, q0, q2\n"
-        "vldrw.u32 q3, [r3], #16\n"
-        "vmulh.s32 q4, q4, q1\n"
-        "vadd.i32 q0, q0, q3\n"
-        "vadd.i32 q0, q0, q4\n"
-        CCML_HELIUM_TANGENT("r8")
+        CCML_HELIUM_LOGISTIC("q2")
+        "vqdmulh.s32 q1, q1, q2\n"
+        CCML_HELIUM_ARGUMENT
+        CCML_HELIUM_TANGENT_AND_GATE("q1, r8", "r1", "r2", "r3")
         "vshl.i32 q5, q2, #11\n"
-        CCML_HELIUM_ARGUMENT("r1", "r2", "r3")
-        CCML_HELIUM_LOGISTIC
-        "vldrh.s32 q0, [r0]\n"
-        "vshl.i32 q0, q0, #12\n"
-        "vsub.i32 q0, q0, q5\n"
-        "vqdmulh.s32 q0, q0, q2\n"
+        CCML_HELIUM_ARGUMENT
+        CCML_HELIUM_TANGENT("q1, r7", "vldrh.s32 q7, [r0]\n", "vshl.i32 q7, q7, #12\n", "", "vsub.i32 q7, q7, q5\n", "", "")
+        CCML_HELIUM_LOGISTIC("q2")
+        "vqdmulh.s32 q0, q7, q2\n"
         "vadd.i32 q0, q0, q5\n"
         "vrshr.s32 q0, q0, #12\n"
         "vmax.s32 q0, q0, q6\n"
         "vstrh.32 q0, [r0], #8\n"
         "le lr, 1b\n"
         "2:\n"
-        "vpop {d8-d13}\n"
+        "vpop {d8-d15}\n"
         "pop {r4-r9, pc}\n");
 }
 #endif

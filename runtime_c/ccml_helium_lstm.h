@@ -7,7 +7,7 @@
 
 #if CCML_HELIUM
 #define CCML_BLOCK_HELIUM_LSTM 1
-/* q6 and q7 are the bounds of a cell state, q5 what waits for the next gate. Gates come in the order i, c, f, o. */
+/* q6 is the greatest cell state, q5 what waits for the next gate. Gates come in the order i, c, f, o. */
 CCML_NAKED ccml_helium_lstm(
     int16_t *state CCML_UNUSED, int32_t *cell CCML_UNUSED, const int32_t *input CCML_UNUSED,
     const int32_t *past CCML_UNUSED, const int32_t *numbers CCML_UNUSED, const uint16_t *table CCML_UNUSED,
@@ -26,30 +26,31 @@ CCML_NAKED ccml_helium_lstm(
         "mov r9, #1 << 30\n"
         "sub lr, r9, #1\n"
         "vdup.32 q6, lr\n"
-        "vneg.s32 q7, q6\n"
         "lsr r12, r12, #2\n"
         "wls lr, r12, 2f\n"
         "1:\n"
-        CCML_HELIUM_ARGUMENT("r2", "r3", "r10")
-        CCML_HELIUM_LOGISTIC
-        "vmov q5, q2\n"
-        CCML_HELIUM_ARGUMENT("r2", "r3", "r10")
-        CCML_HELIUM_TANGENT("r8")
+        CCML_HELIUM_GATE("r2", "r3", "r10") CCML_HELIUM_ARGUMENT
+        CCML_HELIUM_TANGENT_AND_GATE("q1, r7", "r2", "r3", "r10")
+        CCML_HELIUM_LOGISTIC("q5")
+        CCML_HELIUM_ARGUMENT
+        CCML_HELIUM_TANGENT_AND_GATE("q1, r8", "r2", "r3", "r10")
         "vshl.i32 q2, q2, #13\n"
         "vqdmulh.s32 q2, q2, q5\n"
+        CCML_HELIUM_ARGUMENT
         "vrshr.s32 q5, q2, #9\n"
-        CCML_HELIUM_ARGUMENT("r2", "r3", "r10")
-        CCML_HELIUM_LOGISTIC
-        "vldrw.u32 q0, [r1]\n"
-        "vqdmulh.s32 q0, q0, q2\n"
-        "vadd.i32 q0, q0, q5\n"
+        CCML_HELIUM_TANGENT("q1, r7", "vldrw.u32 q7, [r1]\n", "", "", "", "", "")
+        CCML_HELIUM_LOGISTIC("q2")
+        "vqdmulh.s32 q7, q7, q2\n"
+        "vneg.s32 q1, q6\n"
+        "vadd.i32 q0, q7, q5\n"
         "vmin.s32 q0, q0, q6\n"
-        "vmax.s32 q0, q0, q7\n"
+        "vmax.s32 q0, q0, q1\n"
         "vstrw.32 q0, [r1], #16\n"
-        CCML_HELIUM_TANGENT("q1, #9")
+        CCML_HELIUM_TANGENT_AND_GATE("q1, q1, #9", "r2", "r3", "r10")
         "vshl.i32 q5, q2, #13\n"
-        CCML_HELIUM_ARGUMENT("r2", "r3", "r10")
-        CCML_HELIUM_LOGISTIC
+        CCML_HELIUM_ARGUMENT
+        CCML_HELIUM_TANGENT("q1, r7", "", "", "", "", "", "")
+        CCML_HELIUM_LOGISTIC("q2")
         "vqdmulh.s32 q2, q2, q5\n"
         "vrshr.s32 q2, q2, #14\n"
         "vstrh.32 q2, [r0], #8\n"
