@@ -229,7 +229,7 @@ def _products(
     return Kernel(name, (x1, x2, y), loop(i, size, store(y[i], clamped(steps(product), *limits))))
 
 
-def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
+def channel_sums(rows: Number, channels: Number, start: Number) -> Kernel:
     """``start`` and the bytes of all rows, added up for each channel; ``start`` alone for those that fill up a four."""
     x = param("x", DType.I8, rows * channels, Access.READ)
     y, c, beyond = param("y", DType.I32, pad(channels, 4), Access.WRITE, 4), Var("c"), Var("beyond")
@@ -332,7 +332,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=lambda size, *_: 62 + 20 * -(-size // 8)),
     ),
     BlockInstruction(
-        "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),
+        "helium_sum", ("rows", "channels", "start"), channel_sums, MVE, ((5, 7, -9),),
         cycles=Cycles(mve=lambda rows, channels, *_: 23 + -(-channels // 4) * (13 + 4 * rows)),
     ),
     BlockInstruction(

@@ -1,4 +1,4 @@
-"""The block instruction of normalization: the sum of the bytes of a row, and that of their squares."""
+"""Block instructions of sums of bytes: of a row and of its squares, for normalization, and of the channels of rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from ..ir.loops import I32, Access, Alloc, Block, Buffer, Kernel, Let, Space, Va
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, param, signed
-from .instruction import THUMB, BlockInstruction, Cycles, of_vectors
+from .helium import channel_sums
+from .instruction import DSP, THUMB, BlockInstruction, Cycles, of_vectors
 
 
 def _byte_sums(size: Number) -> Kernel:
@@ -38,8 +39,18 @@ def _cycles(size: int, *_: int) -> float:
     return 38 + 36 * (size // 16) + 12 * (size % 16 // 4) + 7 * (size % 4)
 
 
+CHANNELS = 8
+"""That are summed up at a time."""
+MOST_ROWS = 256
+"""Whose sums are halfwords."""
+
+
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "byte_sums", ("size",), _byte_sums, THUMB, ((39,), (3,)), cycles=Cycles(dsp=_cycles, mve=of_vectors(22, 4))
+    ),
+    BlockInstruction(
+        "channel_sums", ("rows", "channels", "start"), channel_sums, DSP, ((5, 16, -9), (256, 8, 3)),
+        cycles=Cycles(dsp=lambda rows, channels, _: 30 + channels // CHANNELS * (36 + 12 * rows)),
     ),
 )

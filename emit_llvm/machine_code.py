@@ -1475,6 +1475,13 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "10b54ff000044ff0000c02f009c0b0ec101ef1ee204ff0ee20cf1ff009c0c1e9004c10bd"
         ),
     },
+    "channel_sums": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04fddf824c09e46804691464ff000044ff000054ff000064ff00007d8f800a0d8f804b0984424fa8af425fa9af5"
+            "26fa8bf627fa9bf7b9f10109efd10cfa84f80cfa85f90ceb244a0ceb254ba1e8000f0cfa86f80cfa87f90ceb264a0ceb"
+            "274ba1e8000f00f10800bef1080eccdcbde8f08f"
+        ),
+    },
     "winograd_input": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f01eb42244fea82024feac205a5f1040545ec104a01f1100401ee104a02eb420302eb820c4fea4c0c00eb4c00"

@@ -14,6 +14,7 @@ from ..ops.attributes import ints
 from ..ops.table import OPS
 from .banded import band_width, is_banded, lower_banded
 from .borders import needed_halo
+from .channel_sums import is_dsp_sum, is_helium_sum, lower_dsp_sum, lower_helium_sum
 from .computed_product import is_computed_product, lower_computed_product
 from .contraction import is_conv, is_matmul, lower_conv, lower_matmul
 from .cycles import predicted_cycles
@@ -41,7 +42,6 @@ from .helium.halfwords import is_helium_halfword_contraction, lower_helium_halfw
 from .helium.product import lower_helium_product
 from .helium.recurrent import is_helium_recurrent, lower_helium_recurrent
 from .helium.softmax import is_helium_softmax, lower_helium_softmax
-from .helium.sums import is_helium_sum, lower_helium_sum
 from .helium.windows import (
     is_helium_interpolation,
     is_helium_window_sums,
@@ -289,6 +289,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("few channels", _anchors("conv"), is_few_channels, lower_few_channels, _written_out),
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),
     _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
+    _of_blocks("dsp sum", _anchors("reduce"), is_dsp_sum, lower_dsp_sum, "channel_sums"),
     _of_blocks(
         "helium softmax", _anchors("int_softmax"), is_helium_softmax, lower_helium_softmax, "helium_softmax"
     ),

@@ -178,3 +178,16 @@ def random_inputs(graph: Graph) -> dict[str, np.ndarray]:
             info = np.iinfo(dtype)
             found[value.name] = rng.integers(info.min, info.max + 1, value.shape).astype(dtype)
     return found
+
+
+def sum_graph(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Graph:
+    """The sum of int8 over ``axes``, requantized."""
+    scale = np.array([0.031], np.float32)
+    scale.flags.writeable = False
+    x, factor = Value("x", TensorType(DType.I8, shape)), Value("scale", TensorType(DType.F32, (1,)))
+    inner = GraphBuilder(infer_types, NameSupply(["x", "scale"]))
+    acc = inner.emit1("reduce", x, loc="anchor", kind="sum", axes=axes, keepdims=keepdims, zero_point=-11)
+    attrs: dict[str, AttrValue] = {"zero_point": 3, "lo": -128, "hi": 127, "to": DType.I8, "y_scale": 0.1}
+    y = inner.emit1("requantize", acc, factor, **attrs)  # type: ignore[arg-type]
+    body = Graph("body", (x, factor), (y,), tuple(inner.nodes))
+    return Graph("model", (x,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {"scale": scale})

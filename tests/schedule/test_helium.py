@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel
-from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.graph import Graph
 from ccml.ir.program import Storage
-from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
-from ccml.ops.table import infer_types
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
-from tests.schedule.graphs import integer_conv_graph, lookup_graph, random_inputs, sum_of_two_graph
+from tests.schedule.graphs import integer_conv_graph, lookup_graph, random_inputs, sum_graph, sum_of_two_graph
 from tests.schedule.test_halfword_factors import with_scales
 from tests.schedule.test_staged import GRAPHS as CONTRACTIONS
 from tests.schedule.test_staged import (
@@ -39,19 +37,6 @@ def with_helium() -> Machine:
     """The portable target as if it had the block instructions: their meaning and C twins on this machine."""
     machine = select("generic")
     return replace(machine, cpu=replace(machine.cpu, extensions=M55.cpu.extensions))
-
-
-def sum_graph(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Graph:
-    """The sum of int8 over ``axes``, requantized."""
-    scale = np.array([0.031], np.float32)
-    scale.flags.writeable = False
-    x, factor = Value("x", TensorType(DType.I8, shape)), Value("scale", TensorType(DType.F32, (1,)))
-    inner = GraphBuilder(infer_types, NameSupply(["x", "scale"]))
-    acc = inner.emit1("reduce", x, loc="anchor", kind="sum", axes=axes, keepdims=keepdims, zero_point=-11)
-    attrs: dict[str, AttrValue] = {"zero_point": 3, "lo": -128, "hi": 127, "to": DType.I8, "y_scale": 0.1}
-    y = inner.emit1("requantize", acc, factor, **attrs)  # type: ignore[arg-type]
-    body = Graph("body", (x, factor), (y,), tuple(inner.nodes))
-    return Graph("model", (x,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {"scale": scale})
 
 
 GRAPHS = {

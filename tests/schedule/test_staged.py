@@ -24,7 +24,7 @@ from ccml.schedule import generators
 from ccml.targets import Machine, select
 
 from tests.artifacts.built import run_artifact
-from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.graphs import integer_conv_graph, random_inputs, sum_graph
 from tests.tools import needs
 
 SAME = (1, 1, 1, 1)
@@ -128,7 +128,12 @@ GROUPS_OF_STEPS = {
     "depthwise, two of a channel": integer_conv_graph((1, 5, 5, 8), (16, 3, 3, 1), pad=SAME, group=8),
 }
 """As cores read them that multiply sixteen activations at a time."""
-by_graph = pytest.mark.parametrize("graph", (GRAPHS | GROUPS).values(), ids=(GRAPHS | GROUPS).keys())
+SUMS = {
+    "sum over positions": sum_graph((2, 5, 7, 24), (1, 2), True),
+    "sum over as many positions as halfwords hold": sum_graph((1, 16, 16, 8), (1, 2), False),
+}
+EVERY = GRAPHS | GROUPS | SUMS
+by_graph = pytest.mark.parametrize("graph", EVERY.values(), ids=EVERY.keys())
 Route = Callable[[Program, Machine, dict[str, np.ndarray], Path], np.ndarray]
 
 
@@ -228,3 +233,11 @@ def test_nine_taps_have_a_block_unless_pixels_are_far_apart(least: int, block: s
         (kernel,) = lower_graph(graph, M4).kernels
     called = {stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
     assert called == {"depthwise_stage_row", block}
+
+
+@pytest.mark.parametrize(("shape", "taken"), [((1, 16, 16, 8), True), ((1, 257, 1, 8), False), ((1, 5, 5, 12), False)])
+def test_sums_over_positions_have_a_block_where_they_are_halfwords(shape: tuple[int, ...], taken: bool) -> None:
+    """Of eight channels each."""
+    (kernel,) = lower_graph(sum_graph(shape, (1, 2), True), M4).kernels
+    called = {stmt.block for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
+    assert called == ({"channel_sums"} if taken else set())

@@ -92,20 +92,12 @@ static CCML_APART void model_conv_2(const int32_t * restrict w, const int8_t * r
 
 /* reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
    reduce_16 */
-static CCML_APART void model_reduce_0(const int8_t * restrict x, int8_t * restrict y)
+static CCML_APART void model_reduce_0(const int8_t * restrict x, int32_t * restrict acc, int8_t * restrict y)
 {
-  for (ptrdiff_t i3 = 0; i3 < 8; ++i3)
+  ccml_channel_sums(&x[0], &acc[0], 36, 8, 4608);
+  for (ptrdiff_t c = 0; c < 8; ++c)
   {
-    int32_t acc_0;
-    acc_0 = 0;
-    for (ptrdiff_t r1 = 0; r1 < 6; ++r1)
-    {
-      for (ptrdiff_t r2 = 0; r2 < 6; ++r2)
-      {
-        acc_0 = (int32_t)((uint32_t)acc_0 + ((uint32_t)x[r1 * 48 + r2 * 8 + i3] - (uint32_t)-128));
-      }
-    }
-    y[i3] = (int8_t)ccml_i32_saturate8((int32_t)((uint32_t)ccml_f32_as_i32((float)acc_0 * 0.013888889f + 1.2582912e+07f) - 1262485509u));
+    y[c] = (int8_t)ccml_i32_saturate8((int32_t)((uint32_t)ccml_f32_as_i32((float)acc[c] * 0.013888889f + 1.2582912e+07f) - 1262485509u));
   }
 }
 
@@ -139,6 +131,6 @@ int model_run(void *arena, const int8_t *x, int8_t *quantize_3)
   model_conv_2(model_w_3, (int8_t *)(void *)memory, (int8_t *)(void *)(memory + 288));
   /* layer 4: reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
      reduce_16 */
-  model_reduce_0((int8_t *)(void *)(memory + 288), quantize_3);
+  model_reduce_0((int8_t *)(void *)(memory + 288), (int32_t *)(void *)memory, quantize_3);
   return MODEL_OK;
 }
