@@ -16,6 +16,7 @@ from ccml.ir.steps import walk_calls
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
+from ccml.schedule import tap_products
 from ccml.targets import select
 from onnx import helper
 
@@ -202,6 +203,9 @@ TRANSPOSED: Mapping[str, list[onnx.NodeProto]] = {
     "side by side": [N("ConvTranspose", ["x", "t"], ["y"], strides=[3, 3])],
     "with gaps": [N("ConvTranspose", ["x", "t"], ["y"], strides=[4, 2], dilations=[1, 2])],
     "as wide as the operand": [N("ConvTranspose", ["x", "t"], ["y"], strides=[2, 2], auto_pad="SAME_UPPER")],
+    "a channel for each group": [
+        N("ConvTranspose", ["x", "g"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1], group=4)
+    ],
     "behind a convolution, and joined": [
         N("Conv", ["x", "k"], ["c"], strides=[2, 2], pads=[1, 1, 1, 1]),
         N("ConvTranspose", ["c", "t"], ["d"], strides=[1, 1], pads=[1, 1, 1, 1]), N("Add", ["c", "d"], ["a"]),
@@ -210,11 +214,15 @@ TRANSPOSED: Mapping[str, list[onnx.NodeProto]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("worth", [0.0, np.inf], ids=["phases", "products of taps"])
 @pytest.mark.parametrize("name", TRANSPOSED)
-def test_transposed_convolutions(name: str) -> None:
+def test_transposed_convolutions(name: str, worth: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tap_products, "WORTH", worth)
+    monkeypatch.setattr(tap_products, "BAND", 1)
     weights = RNG.standard_normal((2, 4, 4, 3, 3)).astype(np.float32) / 6
     nodes = TRANSPOSED[name]
-    used = {key: array for key, array in zip("tk", weights) if any(key in made.input for made in nodes)}
+    constants = {"t": weights[0], "k": weights[1], "g": weights[0, :, :1]}
+    used = {key: array for key, array in constants.items() if any(key in made.input for made in nodes)}
     made = model(nodes, [value("x", ["b", 4, "h", "w"])], ["y"], used)
     graph = import_model(made, {"b": Range(1, 2), "h": Range(1, 9), "w": Range(2, 7)})
     compiled = JitModel(lower_graph(optimize(graph), host_machine()))
