@@ -43,7 +43,10 @@ def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int)
     parts = [trace.writes[name] for name in _parameters(trace.writes, kernel, tensors, written)]
     writes = parts[0] if len(parts) == 1 else Touches.joined(parts)
     found = _parameters(trace.reads, kernel, tensors, read)
-    return max((_distance(part, writes) for name in found for part in trace.reads.each(name)), default=_NEVER)
+    reach, least = np.maximum.accumulate(writes.end), _NEVER
+    for part in (part for name in found for part in trace.reads.each(name)):
+        least = max(least, _distance(part, writes.time, reach, least))
+    return least
 
 
 def may_be_in_place(kernel: Kernel, call: Call, read: str, written: str) -> bool:
@@ -107,16 +110,28 @@ def _parameters(found: TouchesByName, kernel: Kernel, tensors: Sequence[int], te
     return [name for name in params if name in found.events]
 
 
-def _distance(reads: Touches, writes: Touches) -> int:
+def _distance(reads: Touches, times: np.ndarray, reach: np.ndarray, known: int) -> int:
     """Byte y of Y, written at some time, must not be byte x of X, read later: ``start(X) + x != start(Y) + y``. That is
-    so where ``start(X) - start(Y)`` is greater than every such ``y - x``."""
-    reach = np.maximum.accumulate(writes.end)
-    before = np.searchsorted(writes.time, reads.time, side="left")
-    late = before > 0
-    if not late.any():
-        return _NEVER
-    return int((reach[before[late] - 1] - reads.begin[late]).max())
+    so where ``start(X) - start(Y)`` is greater than every such ``y - x``, of which this is the greatest, if it is more
+    than what is ``known`` already. ``reach`` has the end of all bytes written until each of the ``times``."""
+    groups = np.arange(0, len(reads.time), _GROUP)
+    if not len(groups) or not len(times):
+        return known
+    latest, first = np.maximum.reduceat(reads.time, groups), np.minimum.reduceat(reads.begin, groups)
+    for group in groups[_beyond(latest, first, times, reach) > known]:
+        part = slice(group, group + _GROUP)
+        known = max(known, int(_beyond(reads.time[part], reads.begin[part], times, reach).max()))
+    return known
 
+
+def _beyond(time: np.ndarray, begin: np.ndarray, times: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """How far what was written before each ``time`` reaches beyond ``begin``."""
+    before = np.searchsorted(times, time, side="left")
+    return np.where(before > 0, reach[before - 1] - begin, _NEVER)
+
+
+_GROUP = 256
+"""Reads that are looked at together first: most cannot reach as far as others did."""
 
 _NEVER = -(1 << 60)
 """All reads come before all writes: the tensors may lie anywhere."""

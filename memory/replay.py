@@ -94,24 +94,42 @@ def _one_size(accesses: _Accesses) -> bool:
 def _first_wrong(
     accesses: _Accesses, touches: Sequence[tuple[str, bool]], places: Mapping[str, tuple[int, int]], memory: bytearray
 ) -> str | None:
-    """What :func:`replay` says where accesses are of :func:`_one_size`, all at once: in the order of places, and of
-    time at each place, a read finds what the last write before it left there."""
-    first, size = accesses.first, int(accesses.size[0])
-    order = np.argsort(first, kind="stable")
-    place, touch = first[order], accesses.touch[order]
-    reads = np.array([reads for _, reads in touches], bool)[touch]
-    marks = np.array([places[name][1] for name, _ in touches], np.int64)[touch]
-    number = np.arange(len(order))
-    begins = np.maximum.accumulate(np.where(np.diff(place, prepend=-1) != 0, number, 0))
-    written = np.maximum.accumulate(np.where(reads, -1, number))
-    before = np.frombuffer(memory, np.uint8)
-    at_first = np.logical_and.reduce([before[place + byte] == marks for byte in range(size)])
-    right = np.where(written >= begins, marks[written] == marks, at_first)
-    wrong = order[reads & ~right]
+    """What :func:`replay` says where accesses are of :func:`_one_size`, all at once."""
+    reads = np.array([reads for _, reads in touches], bool)
+    marks = np.array([places[name][1] for name, _ in touches], np.uint8)
+    made = np.bincount(accesses.touch, minlength=len(touches)) > 0
+    check = _changed if np.intersect1d(marks[made & reads], marks[made & ~reads]).size else _overwritten
+    wrong = check(accesses, reads, marks, np.frombuffer(memory, np.uint8))
     if not len(wrong):
         return None
     earliest = wrong.min()
-    return f"{first[earliest]} is read as a part of {touches[accesses.touch[earliest]][0]}"
+    return f"{accesses.first[earliest]} is read as a part of {touches[accesses.touch[earliest]][0]}"
+
+
+def _overwritten(accesses: _Accesses, reads: np.ndarray, marks: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """The numbers of reads that do not find what was there ``before``, or find that it was not their tensor's, where
+    no tensor is both read and written: what counts is the first write at each place."""
+    size, is_read = int(accesses.size[0]), reads[accesses.touch]
+    written, read = np.flatnonzero(~is_read)[::-1], np.flatnonzero(is_read)
+    first_write = np.full(len(before) // size + 1, len(is_read), np.int64)
+    first_write[accesses.first[written] // size] = written
+    begin, mark = accesses.first[read], marks[accesses.touch[read]]
+    foreign = np.logical_or.reduce([before[begin + byte] != mark for byte in range(size)])
+    return read[foreign | (first_write[begin // size] < read)]
+
+
+def _changed(accesses: _Accesses, reads: np.ndarray, marks: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """The numbers of reads that do not find their tensor: in the order of places, and of time at each place, a read
+    finds what the last write before it left there."""
+    size, number = int(accesses.size[0]), np.arange(len(accesses.first))
+    order = np.argsort(accesses.first, kind="stable")
+    place, touch = accesses.first[order], accesses.touch[order]
+    is_read, mark = reads[touch], marks[touch]
+    begins = np.maximum.accumulate(np.where(np.diff(place, prepend=-1) != 0, number, 0))
+    written = np.maximum.accumulate(np.where(is_read, -1, number))
+    at_first = np.logical_and.reduce([before[place + byte] == mark for byte in range(size)])
+    right = np.where(written >= begins, mark[written] == mark, at_first)
+    return order[is_read & ~right]
 
 
 _Parts = tuple[tuple[tuple[int, int], ...], ...]
@@ -290,15 +308,28 @@ class _Accesses(NamedTuple):
     touch: np.ndarray
 
     @staticmethod
-    def in_order(parts: Sequence[_Accesses]) -> _Accesses:
-        """The accesses of statements that follow one another: at every point those of the first before the next."""
+    def in_order(parts: Sequence[_Accesses], points: int) -> _Accesses:
+        """The accesses of statements that follow one another: at every one of the ``points`` those of the first before
+        the next."""
         if not parts:
             return _Accesses(*(np.zeros(0, np.int64) for _ in _Accesses._fields))
         if len(parts) == 1:
             return parts[0]
+        if all(part.is_even(points) for part in parts):
+            return _Accesses(*(_side_by_side(column, points) for column in zip(*parts, strict=True)))
         every = _Accesses(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         order = np.argsort(every.point, kind="stable")
         return _Accesses(*(column[order] for column in every))
+
+    def is_even(self, points: int) -> bool:
+        """Whether there are as many at each of the ``points``, and some."""
+        count, rest = divmod(len(self.point), max(points, 1))
+        return count > 0 and not rest and bool(np.all(self.point.reshape(points, count) == np.arange(points)[:, None]))
+
+
+def _side_by_side(columns: Sequence[np.ndarray], points: int) -> np.ndarray:
+    """At each of the ``points`` what the first column has there, then the next."""
+    return np.concatenate([column.reshape(points, -1) for column in columns], axis=1).reshape(-1)
 
 
 class _Walk:
@@ -326,7 +357,7 @@ class _Walk:
                 parts += self._for(stmt, points)
             elif isinstance(stmt, Invoke):
                 parts += self._invoke(stmt, points)
-        return _Accesses.in_order(parts)
+        return _Accesses.in_order(parts, points.count)
 
     def _if(self, stmt: If, points: _Points) -> list[_Accesses]:
         """Both sides where the condition is not known."""

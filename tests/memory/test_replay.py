@@ -54,6 +54,23 @@ def test_what_is_overwritten_too_early(name: str, x: int, y: int, complaint: str
     assert replayed(name, x, y) == complaint
 
 
+def test_what_a_tensor_wrote_itself_it_may_read() -> None:
+    """x is behind two parameters: in the second round its own store makes byte 1 its own again, which z took before."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(x: u8[2] const, same: u8[2] out, z: u8[2] out)
+              for i:2
+                z[i] = 1u8
+                same[1] = 2u8
+                z[0] = x[i]
+        """)
+    )
+    places = {"x": (0, X), "same": (0, X), "z": (2, Y)}
+    assert replay(kernel, places, bytearray([X] * 2 + [Y] * 2)) is None
+    assert replay(kernel, places | {"z": (1, Y)}, bytearray([X] * 3)) is None
+    assert replay(kernel, places | {"z": (0, Y)}, bytearray([X] * 2)) == "0 is read as a part of x"
+
+
 def test_extents_that_depend_on_outer_loops() -> None:
     """The second round reads x[0] again, behind the write to y[0] of the first."""
     kernel = parse_kernel(
