@@ -1,7 +1,8 @@
 """One decoded function as a function of LLVM IR: registers are its variables, memory is an array of the caller's.
 
 ``define void @f_ADDRESS(ptr %mem, ptr %state, ptr %row)``: ``%state`` holds the registers between functions, ``%row``
-the counters of basic blocks. Flags are the result that set N and Z, and C and V.
+the counters of basic blocks. Flags are the result that set N and Z, and C and V. Within a basic block variables are
+values that are known; they are stored where it ends.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ class FunctionIr:
         attributes = "nounwind" if promote else "nounwind noinline optnone"
         self.lines: list[str] = [f"define void @{symbol}({_PARAMETERS}) {attributes} {{", "entry:"]
         self._count = 0
+        self._values: dict[str, str] = {}
+        self._floats: dict[str, str] = {}
+        self._unstored: dict[str, str] = {}
         for number in self.registers:
             self.lines.append(f"%r{number} = alloca i32")
         for flags in ("", "f"):
@@ -58,8 +62,31 @@ class FunctionIr:
         """An instruction without a result."""
         self.lines.append(text)
 
+    def end(self, text: str) -> None:
+        """The instruction that ends a block within the function."""
+        self.lines += self._unstored.values()
+        self._unstored.clear()
+        self.lines.append(text)
+
+    def exit(self) -> None:
+        """Ends the function: what its variables hold is not needed any more."""
+        self._unstored.clear()
+        self.lines.append("ret void")
+
     def label(self, name: str) -> None:
+        """Begins a block; the one before has ended."""
+        self._values.clear()
+        self._floats.clear()
         self.lines.append(f"{name}:")
+
+    def load(self, variable: str, kind: str = "i32") -> str:
+        """The value of a variable."""
+        if variable not in self._values:
+            self._values[variable] = self.emit(f"load {kind}, ptr %{variable}")
+        return self._values[variable]
+
+    def store(self, variable: str, value: str, kind: str = "i32") -> None:
+        self._values[variable], self._unstored[variable] = value, f"store {kind} {value}, ptr %{variable}"
 
     def binary(self, op: str, x: str, y: str, kind: str = "i32") -> str:
         return self.emit(f"{op} {kind} {x}, {y}")
@@ -83,45 +110,50 @@ class FunctionIr:
         """The value of a core register; of the program counter, what ``instruction`` sees."""
         if register == PC:
             return str(((instruction.address if instruction else 0) + 4) & ~3)
-        return self.emit(f"load i32, ptr %r{register}")
+        return self.load(f"r{register}")
 
     def put(self, register: int, value: str) -> None:
         if register == SP:
             value = self.binary("and", value, "-4")
         if register not in (NONE, PC):
-            self.do(f"store i32 {value}, ptr %r{register}")
+            self.store(f"r{register}", value)
 
     def get_float(self, register: int) -> str:
-        return self.emit(f"bitcast i32 {self.get(FLOATS + register)} to float")
+        bits = self.get(FLOATS + register)
+        if bits not in self._floats:
+            self._floats[bits] = self.emit(f"bitcast i32 {bits} to float")
+        return self._floats[bits]
 
     def put_float(self, register: int, value: str) -> None:
-        self.put(FLOATS + register, self.emit(f"bitcast float {value} to i32"))
+        bits = self.emit(f"bitcast float {value} to i32")
+        self._floats[bits] = value
+        self.put(FLOATS + register, bits)
 
     def set_result(self, value: str) -> None:
-        self.do(f"store i32 {value}, ptr %nz")
+        self.store("nz", value)
 
     def set_carry(self, bit: str) -> None:
-        self.do(f"store i1 {bit}, ptr %c")
+        self.store("c", bit, "i1")
 
     def set_overflow(self, bit: str) -> None:
-        self.do(f"store i1 {bit}, ptr %v")
+        self.store("v", bit, "i1")
 
     def set_float_flags(self, result: str, carry: str, overflow: str) -> None:
         """Those of the floating-point unit, which VMRS makes the core's."""
-        self.do(f"store i32 {result}, ptr %fnz")
-        self.do(f"store i1 {carry}, ptr %fc")
-        self.do(f"store i1 {overflow}, ptr %fv")
+        self.store("fnz", result)
+        self.store("fc", carry, "i1")
+        self.store("fv", overflow, "i1")
 
     def take_float_flags(self) -> None:
-        self.set_result(self.emit("load i32, ptr %fnz"))
-        self.set_carry(self.emit("load i1, ptr %fc"))
-        self.set_overflow(self.emit("load i1, ptr %fv"))
+        self.set_result(self.load("fnz"))
+        self.set_carry(self.load("fc", "i1"))
+        self.set_overflow(self.load("fv", "i1"))
 
     def carry(self) -> str:
-        return self.emit("load i1, ptr %c")
+        return self.load("c", "i1")
 
     def overflow(self) -> str:
-        return self.emit("load i1, ptr %v")
+        return self.load("v", "i1")
 
     def condition(self, code: int) -> str:
         """Whether a condition holds (i1)."""
@@ -132,20 +164,20 @@ class FunctionIr:
 
     def _holds(self, pair: int) -> str:
         if pair == 0:
-            return self.compare("eq", self.emit("load i32, ptr %nz"), "0")
+            return self.compare("eq", self.load("nz"), "0")
         if pair == 1:
             return self.carry()
         if pair == 3:
             return self.overflow()
         if pair == 4:
-            return self.binary("and", self.carry(), self.compare("ne", self.emit("load i32, ptr %nz"), "0"), "i1")
-        negative = self.compare("slt", self.emit("load i32, ptr %nz"), "0")
+            return self.binary("and", self.carry(), self.compare("ne", self.load("nz"), "0"), "i1")
+        negative = self.compare("slt", self.load("nz"), "0")
         if pair == 2:
             return negative
         same = self.binary("xor", self.binary("xor", negative, self.overflow(), "i1"), "true", "i1")
         if pair == 5:
             return same
-        return self.binary("and", same, self.compare("ne", self.emit("load i32, ptr %nz"), "0"), "i1")
+        return self.binary("and", same, self.compare("ne", self.load("nz"), "0"), "i1")
 
     @contextmanager
     def when(self, code: int, name: str) -> Iterator[None]:
@@ -153,10 +185,10 @@ class FunctionIr:
         if code == ALWAYS:
             yield
             return
-        self.do(f"br i1 {self.condition(code)}, label %{name}_do, label %{name}_done")
+        self.end(f"br i1 {self.condition(code)}, label %{name}_do, label %{name}_done")
         self.label(f"{name}_do")
         yield
-        self.do(f"br label %{name}_done")
+        self.end(f"br label %{name}_done")
         self.label(f"{name}_done")
 
     # ------------------------------------------------------------ memory
@@ -181,16 +213,16 @@ class FunctionIr:
     def save(self) -> None:
         """Registers to the state, before control goes elsewhere."""
         for number in self.registers:
-            value = self.emit(f"load i32, ptr %r{number}")
+            value = self.load(f"r{number}")
             self.do(f"store i32 {value}, ptr {self._slot(number)}")
-        flags = [self.emit("load i32, ptr %nz"), self.unsigned(self.carry()), self.unsigned(self.overflow())]
+        flags = [self.load("nz"), self.unsigned(self.carry()), self.unsigned(self.overflow())]
         for number, value in enumerate(flags, _FLAGS):
             self.do(f"store i32 {value}, ptr {self._slot(number)}")
 
     def reload(self) -> None:
         for number in self.registers:
             value = self.emit(f"load i32, ptr {self._slot(number)}")
-            self.do(f"store i32 {value}, ptr %r{number}")
+            self.store(f"r{number}", value)
         result, *bits = (self.emit(f"load i32, ptr {self._slot(_FLAGS + number)}") for number in range(3))
         carry, overflow = (self.emit(f"trunc i32 {bit} to i1") for bit in bits)
         self.set_result(result)
@@ -210,7 +242,7 @@ class FunctionIr:
 
     def leave(self) -> None:
         self.save()
-        self.do("ret void")
+        self.exit()
 
     def count(self, counter: int, more: str = "1") -> None:
         """Adds to a counter."""
@@ -223,9 +255,9 @@ class FunctionIr:
         place = self.emit(f"getelementptr i32, ptr %state, i64 {FUEL}")
         left = self.binary("sub", self.emit(f"load i64, ptr {place}"), "1", "i64")
         self.do(f"store i64 {left}, ptr {place}")
-        self.do(f"br i1 {self.compare('sgt', left, '0', 'i64')}, label %{target}, label %{name}_out")
+        self.end(f"br i1 {self.compare('sgt', left, '0', 'i64')}, label %{target}, label %{name}_out")
         self.label(f"{name}_out")
-        self.do("ret void")
+        self.exit()
 
     def text(self) -> str:
         return "\n".join((*self.lines, "}"))

@@ -109,7 +109,7 @@ class _Body:
         self.f = FunctionIr(symbol, used, whole.mask, promote=not function.computed)
 
     def text(self) -> str:
-        self.f.do(f"br label %b{self.function.address:x}")
+        self.f.end(f"br label %b{self.function.address:x}")
         for address, block in self.function.blocks.items():
             self.f.label(f"b{address:x}")
             self.f.count(self.whole.blocks[self.function.address, address])
@@ -162,7 +162,7 @@ class _Body:
         """Returns and jumps to where a register or a table says, where a condition holds."""
         f, name = self.f, f"w{i.address:x}"
         if i.cond != ALWAYS:
-            f.do(f"br i1 {f.condition(i.cond)}, label %{name}_do, label %{name}_done")
+            f.end(f"br i1 {f.condition(i.cond)}, label %{name}_do, label %{name}_done")
             f.label(f"{name}_do")
         f.count(self.whole.taken[self.function.address, block])
         if is_return(i):
@@ -184,7 +184,7 @@ class _Body:
             cases = {address: address for address in self.function.blocks}
             value = self._destination(i)
         listed = " ".join(f"i32 {key}, label %b{target:x}" for key, target in cases.items() if self._known(target))
-        f.do(f"switch i32 {value}, label %x{i.address:x} [ {listed} ]")
+        f.end(f"switch i32 {value}, label %x{i.address:x} [ {listed} ]")
         f.label(f"x{i.address:x}")
         f.leave()
 
@@ -205,7 +205,7 @@ class _Body:
         f, name = self.f, f"j{i.address:x}"
         condition = self._taken(i)
         if condition != "true":
-            f.do(f"br i1 {condition}, label %{name}, label %{name}_not")
+            f.end(f"br i1 {condition}, label %{name}, label %{name}_not")
             f.label(f"{name}_not")
             self._go(i.end, i)
             f.label(name)
@@ -236,7 +236,7 @@ class _Body:
         f = self.f
         f.put(LR, f.get(i.rn))
         if i.imm != NONE:
-            f.do(f"store i32 {i.imm}, ptr %r{LOOP_SIZE}")
+            f.put(LOOP_SIZE, str(i.imm))
 
     def _go(self, target: int, i: Instruction) -> None:
         """Control moves on to another block."""
@@ -245,7 +245,7 @@ class _Body:
         elif target <= i.address:
             self.f.burn(f"g{i.address:x}", f"b{target:x}")
         else:
-            self.f.do(f"br label %b{target:x}")
+            self.f.end(f"br label %b{target:x}")
 
 
 def _is_tail_call(function: Function, i: Instruction) -> bool:
