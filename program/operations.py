@@ -36,7 +36,7 @@ REGISTER = 16
 PER_CYCLE = 8
 """Operations in a cycle of a CPU with vectors of 64 bytes, of which it computes two: what block instructions take."""
 
-_COUNTED = (Binary, Call, Convert, Load, Reduce, Select, Unary)
+_COUNTED = frozenset({Binary, Call, Convert, Load, Reduce, Select, Unary})
 
 
 def operations(program: Program) -> int:
@@ -71,7 +71,7 @@ def _own(stmt: Stmt) -> int:
     total = 0
     for expr in stmt_exprs(stmt):
         for part in walk_expr(expr):
-            if not isinstance(part, _COUNTED) or (isinstance(part, Load) and part.buffer.space is Space.REG):
+            if type(part) not in _COUNTED or (isinstance(part, Load) and part.buffer.space is Space.REG):
                 continue
             type_ = part.type
             if type_.dtype is not DType.INDEX:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, gcd, prod
 
 from ..ir.loops import LoopKind, Var
@@ -112,13 +113,7 @@ class Product:
     def cheapest(self, cpu: Cpu) -> Blocking:
         """The blocking with the lowest estimated cycles of those that fit the registers. For compact code one without
         remainders comes first."""
-
-        def order(blocking: Blocking) -> tuple[int, float, int]:
-            columns, rows = regions(self.columns, blocking.dot.lanes, blocking.vectors), self._row_blocks(blocking)
-            size = blocking.rows * blocking.vectors * blocking.dot.lanes
-            return (len(columns) * len(rows) if cpu.compact else 0, self.cycles(cpu, blocking), size)
-
-        return min(self.possible(cpu), key=order)
+        return _cheapest(self, cpu)
 
     def possible(self, cpu: Cpu) -> Iterator[Blocking]:
         """All that fit the registers."""
@@ -147,7 +142,7 @@ class Product:
         caches."""
         depth, total, first = self._depth(blocking.dot), 0.0, 0.0
         for region in regions(self.columns, blocking.dot.lanes, blocking.vectors):
-            for count, height in self._row_blocks(blocking):
+            for count, height in self.row_blocks(blocking):
                 step = max(_step(cpu, blocking, height, region.vectors), refill(cpu, blocking, region.vectors, depth))
                 step += conflicts(cpu, height, self.pitch)
                 finish = 3.0 * height * region.vectors * blocking.chains + 12
@@ -164,8 +159,19 @@ class Product:
         """Steps of k."""
         return prod(self.k[:-1]) * ceil(self.k[-1] / dot.group)
 
-    def _row_blocks(self, blocking: Blocking) -> list[tuple[int, int]]:
+    def row_blocks(self, blocking: Blocking) -> list[tuple[int, int]]:
+        """How many blocks of rows there are, and how high each is."""
         return [(count, height) for _, count, height in pieces(self.rows, blocking.rows)]
+
+
+@lru_cache(maxsize=1024)
+def _cheapest(product: Product, cpu: Cpu) -> Blocking:
+    def order(blocking: Blocking) -> tuple[int, float, int]:
+        columns, heights = regions(product.columns, blocking.dot.lanes, blocking.vectors), product.row_blocks(blocking)
+        size = blocking.rows * blocking.vectors * blocking.dot.lanes
+        return (len(columns) * len(heights) if cpu.compact else 0, product.cycles(cpu, blocking), size)
+
+    return min(product.possible(cpu), key=order)
 
 
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:

@@ -202,7 +202,7 @@ class Cpu:
     compact: bool = False
     requires: tuple[str, ...] = ()
     costs: bool = False
-    timing: Timing | None = None
+    timing: Timing | None = field(default=None, hash=False)
     few_passes: bool = False
     lookups_apart: bool = False
     short_instructions: bool = False
