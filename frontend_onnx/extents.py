@@ -297,6 +297,14 @@ def _over_rows(*inner: int) -> Rule:
     return rule
 
 
+def _dequantize_blocks(site: Site) -> Sequence[Extents]:
+    """Elements and their parameters have the same extents along all dimensions but that of the blocks."""
+    positions = range(len(site.operands))
+    for position in positions:
+        site.constant_over(position, [integer(site.attrs, "axis")], "has blocks along")
+    return [_broadcast(site, positions, site.types[0].shape)]
+
+
 def _over_batch(site: Site) -> Sequence[Extents]:
     """Operators that treat the indices of the first dimension alike."""
     site.fixed(*range(1, len(site.operands)))
@@ -430,8 +438,8 @@ def _recurrent(states: int) -> Rule:
 RULES: Mapping[str, Rule] = {
     "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": concat, "pad": pad,
     "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
-    "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": windows, "conv_transpose": transposed_windows,
-    "pool": windows, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
+    "dequantize_blocks": _dequantize_blocks, "weight_matmul": _over_rows(0), "det": _over_rows(0, 1),
+    "conv": windows, "conv_transpose": transposed_windows, "pool": windows, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
     "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,
     "string_match": _over_batch, "string_split": _over_batch, "top_k": _top_k, "nonzero": _nonzero,

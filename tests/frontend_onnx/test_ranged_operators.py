@@ -713,6 +713,13 @@ CASES: Mapping[str, Case] = {
         [((2, "s"), normal)],
         {"zero": np.array(0), "one": np.array(1), "scale": np.float32(1 / 128), "point": np.int8(-3)},
     ),
+    "rows of a table that is quantized in blocks": Case(
+        [make("Gather", ["w", "a"], ["rows"]), make("Gather", ["scales", "a"], ["factors"]),
+         make("DequantizeLinear", ["rows", "factors"], ["y"], axis=2, block_size=4)],
+        [(("n", "s"), places(5))],
+        {"w": np.arange(-20, 20, dtype=np.int8).reshape(5, 8),
+         "scales": np.arange(1, 11, dtype=np.float32).reshape(5, 2) / 4},
+    ),
     "all boxes that do not overlap": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
         [((1, "s", 4), normal), ((1, 2, "s"), normal)],
