@@ -42,15 +42,15 @@ def window_counts(
 ) -> tuple[int, ...]:  # fmt: skip
     """Windows along each spatial dimension.
 
-    With ``ceil_mode`` a last window may reach past the end, but it starts inside the input or the padding before it
-    (ONNX, AveragePool and MaxPool).
+    With ``ceil_mode`` a last window, which may be the only one, may reach past the end, but it starts inside the input
+    or the padding before it (ONNX, AveragePool and MaxPool).
     """
     counts = []
     spatial = len(extents)
     check_padded(extents, pad)
     for d, (extent, span, step) in enumerate(zip(extents, reach(kernel, dilation), stride)):
         slack = extent + pad[d] + pad[spatial + d] - span
-        if slack < 0:
+        if slack < 0 and not (ceil_mode and slack > -step):
             padding = f"{pad[d]} and {pad[spatial + d]}"
             raise ValueError(f"a window of {span} does not fit {extent} elements padded by {padding}")
         count = slack // step + 1

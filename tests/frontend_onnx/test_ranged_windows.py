@@ -50,6 +50,11 @@ MODELS: Mapping[str, list[onnx.NodeProto]] = {
         N("AveragePool", ["x"], ["a"], kernel_shape=[3], strides=[2], pads=[1, 0], ceil_mode=1),
         N("Add", ["m", "a"], ["y"]),
     ],
+    "windows that may be longer than the input": [
+        N("MaxPool", ["x"], ["m"], kernel_shape=[5], strides=[4], ceil_mode=1),
+        N("AveragePool", ["x"], ["a"], kernel_shape=[5], strides=[4], ceil_mode=1),
+        N("Add", ["m", "a"], ["y"]),
+    ],
     "repeated edge": [N("Pad", ["x", "around"], ["p"], mode="edge"), N("Conv", ["p", "w"], ["y"])],
     "mirrored": [N("Pad", ["x", "one around"], ["p"], mode="reflect"), N("ReduceSum", ["p", "last"], ["y"])],
     "periodic, and of channels": [N("Pad", ["x", "all around"], ["y"], mode="wrap")],

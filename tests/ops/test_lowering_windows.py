@@ -98,6 +98,9 @@ def test_pool(layout: str, kind: str) -> None:
         pool(layout, x, kind, kernel=(3, 3), stride=(2, 3), pad=(1, 2, 1, 0), **given)
         pool(layout, x, kind, kernel=(3, 2), stride=(2, 2), pad=(1, 1, 1, 1), dilation=(2, 1), **given)
         pool(layout, normal(1, 2, 9), kind, kernel=(4,), stride=(3,), pad=(2, 2), **given)
+    for include in (False, True):
+        given = {"ceil_mode": True, "count_include_pad": include}
+        pool(layout, normal(2, 3, 7, 4), kind, kernel=(3, 8), stride=(2, 5), pad=(1, 0, 0, 0), **given)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float64])

@@ -176,6 +176,16 @@ def test_windows_beyond_the_end() -> None:
     assert pooled([-1, -2, -3], **{**attrs, "kind": "max"}, ceil_mode=True) == [-1, -3]
 
 
+def test_a_window_longer_than_the_input() -> None:
+    """With ceil_mode it is one, if the next would begin behind it."""
+    attrs: dict[str, Any] = {"kernel": (5,), "stride": (3,), "pad": (0, 0), "count_include_pad": True}
+    assert pooled([1, 2, 6], kind="avg", **attrs, ceil_mode=True) == [3]
+    assert pooled([-4, -2, -3], kind="max", **attrs, ceil_mode=True) == [-2]
+    for extent, ceil_mode in ((3, False), (2, True)):
+        with pytest.raises(ValueError, match="a window of 5 does not fit"):
+            pooled([1.0] * extent, kind="avg", **attrs, ceil_mode=ceil_mode)
+
+
 def test_reductions_of_nothing() -> None:
     empty = np.zeros((2, 0), np.float32)
     attrs = {"axes": (1,), "keepdims": False}
