@@ -439,12 +439,12 @@ RULES: Mapping[str, Rule] = {
     "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": concat, "pad": pad,
     "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
     "dequantize_blocks": _dequantize_blocks, "weight_matmul": _over_rows(0), "det": _over_rows(0, 1),
-    "conv": windows, "conv_transpose": transposed_windows, "pool": windows, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
-    "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
-    "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,
-    "string_match": _over_batch, "string_split": _over_batch, "top_k": _top_k, "nonzero": _nonzero,
-    "trees": _over_batch, "square_distance": _over_batch, "count_ngrams": _over_batch, "sample": _sample,
-    "couple_probabilities": _over_batch, "suppress": _suppress,
+    "conv": windows, "conv_transpose": transposed_windows, "pool": windows, "col2im": _over_batch, "fft": _over_batch,
+    "arg_reduce": _arg_reduce, "softmax": _softmax, "log_softmax": _softmax, "normalize": _normalize,
+    "rms_normalize": _normalize, "cumsum": _cumulative(0), "cumprod": _cumulative(1), "string_concat": _string_concat,
+    "string_find": _over_batch, "string_map": _over_batch, "string_match": _over_batch, "string_split": _over_batch,
+    "top_k": _top_k, "nonzero": _nonzero, "trees": _over_batch, "square_distance": _over_batch,
+    "count_ngrams": _over_batch, "sample": _sample, "couple_probabilities": _over_batch, "suppress": _suppress,
     "lstm": _recurrent(2), "gru": _recurrent(1), "rnn": _recurrent(1),
 }  # fmt: skip
 """By operator; pointwise ones have one rule for all."""

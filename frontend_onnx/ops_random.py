@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import pi, prod
 from zlib import crc32
 
@@ -17,7 +18,8 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
-from .context import NodeContext, Rule
+from .context import NodeContext, Rule, RunExtents
+from .places import filled_beyond
 from .tensors import dtype_of
 
 _LOG = logging.getLogger(__name__)
@@ -46,6 +48,14 @@ def normal(ctx: NodeContext, shape: Sequence[int]) -> np.ndarray:
     return radius * np.cos(2 * pi * uniform(ctx, shape, draw=1))
 
 
+def _for_elements(ctx: NodeContext, numbers: np.ndarray, extents: RunExtents) -> Value:
+    """Numbers that were drawn for all elements within the bounds, of which a run has those within the extents."""
+    if not extents:
+        return ctx.constant(numbers)
+    whole = replace(ctx, over_bounds=True)
+    return ctx.with_extents(filled_beyond(whole, whole.constant(numbers), extents), extents)
+
+
 def _type_of(ctx: NodeContext, default: DType) -> DType:
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else default
     if not dtype.is_float:
@@ -53,26 +63,26 @@ def _type_of(ctx: NodeContext, default: DType) -> DType:
     return dtype
 
 
-def _spread(ctx: NodeContext, shape: Sequence[int], dtype: DType) -> Sequence[Value]:
+def _spread(ctx: NodeContext, shape: Sequence[int], dtype: DType) -> np.ndarray:
     """As the operator's name says: between ``low`` and ``high``, or around ``mean``."""
     if ctx.op_type.startswith("RandomUniform"):
         low, high = ctx.number("low", 0.0), ctx.number("high", 1.0)
         numbers = low + uniform(ctx, shape) * (high - low)
     else:
         numbers = ctx.number("mean", 0.0) + normal(ctx, shape) * ctx.number("scale", 1.0)
-    return [ctx.constant(numbers.astype(dtype.numpy))]
+    return np.asarray(numbers.astype(dtype.numpy))
 
 
 def random_of_shape(ctx: NodeContext) -> Sequence[Value]:
     shape = ctx.integers("shape")
     if min(shape, default=0) < 0:
         raise ctx.invalid(f"shape {list(shape)}")
-    return _spread(ctx, shape, _type_of(ctx, DType.F32))
+    return [ctx.constant(_spread(ctx, shape, _type_of(ctx, DType.F32)))]
 
 
 def random_like(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
-    return _spread(ctx, x.shape, _type_of(ctx, x.dtype))
+    return [_for_elements(ctx, _spread(ctx, x.shape, _type_of(ctx, x.dtype)), ctx.extents(x))]
 
 
 def bernoulli(ctx: NodeContext) -> Sequence[Value]:
@@ -80,7 +90,8 @@ def bernoulli(ctx: NodeContext) -> Sequence[Value]:
     p = ctx.input(0)
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else p.dtype
     wide = p if p.dtype is DType.F64 else ctx.cast(p, DType.F32)
-    return [ctx.cast(ctx.emit("lt", ctx.constant(uniform(ctx, p.shape).astype(wide.dtype.numpy)), wide), dtype)]
+    numbers = _for_elements(ctx, uniform(ctx, p.shape).astype(wide.dtype.numpy), ctx.extents(p))
+    return [ctx.cast(ctx.emit("lt", numbers, wide), dtype)]
 
 
 def multinomial(ctx: NodeContext) -> Sequence[Value]:
@@ -110,7 +121,7 @@ def dropout(ctx: NodeContext) -> Sequence[Value]:
     wide = x if x.dtype is DType.F64 else ctx.cast(x, DType.F32)
     share = ctx.constant(np.asarray(0.5)) if ratio is None else ctx.reshape(ratio, ())
     share = ctx.cast(share, wide.dtype)
-    numbers = ctx.constant(uniform(ctx, x.shape).astype(wide.dtype.numpy))
+    numbers = _for_elements(ctx, uniform(ctx, x.shape).astype(wide.dtype.numpy), ctx.extents(x))
     mask = ctx.emit("ge", numbers, share)
     if flag is None:
         inference = ctx.emit("not", ctx.reshape(training, ()))

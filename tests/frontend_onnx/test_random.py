@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.frontend_onnx import Range, import_model
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from onnx import TensorProto
 
 from tests.frontend_onnx.compiled import compiled
-from tests.frontend_onnx.graphs import one_node
+from tests.frontend_onnx.graphs import model, one_node, value
+from tests.frontend_onnx.ranged_models import make
 
 SIZE = 20000
 """Of numbers drawn: a mean is within 5 deviations of its expectation."""
@@ -102,6 +107,15 @@ def test_dropout_whose_mode_is_an_operand() -> None:
     x, y, mask = dropped(training=True, ratio=0.0)
     np.testing.assert_array_equal(y, x)
     assert mask.all()
+
+
+def test_what_is_certain_has_as_many_elements_as_a_run() -> None:
+    proto = model([make("Bernoulli", ["p"], ["y"])], [value("p", ["n", 3])], ["y"])
+    graph = optimize(import_model(proto, {"n": Range(1, 5)}))
+    jit = JitModel(lower_graph(graph, host_machine()))
+    for n in (5, 2, 1):
+        p = (np.arange(3 * n, dtype=np.float32) % 2).reshape(n, 3)
+        np.testing.assert_array_equal(jit.run({"p": p})["y"], p)
 
 
 def test_it_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -720,6 +720,16 @@ CASES: Mapping[str, Case] = {
         {"w": np.arange(-20, 20, dtype=np.int8).reshape(5, 8),
          "scales": np.arange(1, 11, dtype=np.float32).reshape(5, 2) / 4},
     ),
+    "random numbers of one value, for each element": Case(
+        [make("RandomUniformLike", ["a"], ["three"], low=3.0, high=3.0), make("Mul", ["a", "three"], ["more"]),
+         make("Dropout", ["more", "zero", "training"], ["y"])],
+        [X], {"zero": np.float32(0), "training": np.array(True)},
+    ),
+    "random numbers of one value, for each element that a run finds": Case(
+        [make("NonZero", ["a"], ["places"]), make("Cast", ["places"], ["f"], to=onnx.TensorProto.FLOAT),
+         make("RandomUniformLike", ["f"], ["three"], low=3.0, high=3.0), make("Add", ["f", "three"], ["y"])],
+        [(("n", "s"), sparse)],
+    ),
     "all boxes that do not overlap": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
         [((1, "s", 4), normal), ((1, 2, "s"), normal)],
