@@ -155,7 +155,7 @@ def _range_to_bound(ctx: NodeContext, most: int) -> Value:
     """As many elements as ONNX says, ``ceil((limit - start) / delta)``, at most the bound that the user gives."""
     if any(ctx.input(position).type.size != 1 for position in range(3)):
         raise ctx.invalid("start, limit and delta have to be single numbers")
-    start, limit, delta = (ctx.reshape(ctx.input(position), ()) for position in range(3))
+    start, limit, delta = (ctx.reshape(number, ()) for number in _exact_numbers(ctx, most))
     wide = DType.F64 if start.dtype.is_float else DType.I64
     way = ctx.emit("sub", ctx.cast(limit, wide), ctx.cast(start, wide))
     step = ctx.cast(ctx.cast(delta, wide), DType.F64)
@@ -164,7 +164,8 @@ def _range_to_bound(ctx: NodeContext, most: int) -> Value:
     exact = ctx.emit("ceil", ctx.emit("div", ctx.cast(way, DType.F64), step))
     exact = ctx.emit("where", still, ctx.scalar(0, exact), exact)
     within = ctx.emit("max", ctx.emit("min", exact, ctx.scalar(most, exact)), ctx.scalar(0, exact))
-    count = ctx.cast(within, DType.I64)
+    twin = ctx.builder.twin("cast", (within,), {"to": DType.I64})  # another range between the same numbers
+    count = ctx.cast(within, DType.I64) if twin is None else twin.output
     ctx.builder.counts.atom(count, most)
     known = ctx.array(count)
     if known is not None:
@@ -175,6 +176,23 @@ def _range_to_bound(ctx: NodeContext, most: int) -> Value:
         y = ctx.emit("where", there, y, ctx.scalar(0, y))
     ctx.builder.extents[y.name] = {0: count}
     return y
+
+
+def _exact_numbers(ctx: NodeContext, most: int) -> list[Value]:
+    """Start, limit and delta; where start and delta are whole and the limit is an integer that became a float, as
+    integers. Such a float is another number only where it is beyond any range of up to ``most`` elements."""
+    operands = [ctx.input(position) for position in range(3)]
+    known = [ctx.array(operands[position]) for position in (0, 2)]
+    cast = ctx.builder.producers.get(operands[1].name)
+    if not operands[1].dtype.is_float or cast is None or cast.op != "cast" or not cast.operands[0].dtype.is_integer:
+        return operands
+    mantissa = 2 ** (np.finfo(operands[1].dtype.numpy).nmant + 1)
+    if any(array is None or not np.all(np.isfinite(array) & (array == np.trunc(array))) for array in known):
+        return operands
+    start, delta = (int(array.reshape(-1)[0]) for array in known if array is not None)
+    if abs(start) + abs(delta) * most >= mantissa:
+        return operands
+    return [ctx.cast(operands[0], DType.I64), cast.operands[0], ctx.cast(operands[2], DType.I64)]
 
 
 def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:

@@ -68,6 +68,24 @@ def test_ranges_of_which_some_numbers_are_known(known: str) -> None:
     agrees(proto, {"y": 9}, [{each.name: numbers[each.name] for each in inputs}])
 
 
+def test_ranges_of_integers_and_of_floats_to_the_same_number() -> None:
+    """Two of one bound are as long as each other: a mask of lengths has numbers of both kinds."""
+    nodes = [
+        helper.make_node("ReduceMax", ["lengths"], ["n"], keepdims=0),
+        helper.make_node("Range", ["none", "n", "step"], ["places"]),
+        helper.make_node("Cast", ["n"], ["limit"], to=FLOAT), helper.make_node("Cast", ["none"], ["zero"], to=FLOAT),
+        helper.make_node("Cast", ["step"], ["by"], to=FLOAT),
+        helper.make_node("Range", ["zero", "limit", "by"], ["numbers"]),
+        helper.make_node("Cast", ["places"], ["others"], to=FLOAT),
+        helper.make_node("Mul", ["numbers", "others"], ["y"]),
+    ]  # fmt: skip
+    proto = made(nodes, [value("lengths", INT64, 3)], [value("y", FLOAT, "n")])
+    constants = {"none": 0, "step": 2}
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(n), name) for name, n in constants.items())
+    feeds = [{"lengths": np.array(each)} for each in ([3, 9, 4], [1, 0, 0], [0, 0, -2], [12, 1, 1])]
+    agrees(proto, {"places": 6, "numbers": 6}, feeds)
+
+
 def test_a_range_stops_at_its_bound() -> None:
     """A step of 0 makes none."""
     proto = made(
