@@ -146,7 +146,7 @@ class KernelContext:
         widths = self.cpu.f16_lanes if halves else self.cpu.f32_lanes
         if not self.by_rows and not self.cpu.microcontroller:
             block = turn_copies(block, shuffled_widths(self.cpu), self.names)
-        wide = vectorize(block, widths, self.names, self._able)
+        wide = vectorize(block, widths, self.names, self._able, by_rows=self.by_rows)
         if max(self.cpu.f32_lanes) == 1:
             return unroll_bytes(wide, self.names)
         return unroll_short(wide, self.names) if self.cpu.short_loops else wide

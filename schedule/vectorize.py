@@ -285,19 +285,22 @@ class Vectorizer:
 
 @dataclass(frozen=True)
 class _Lanes:
-    """The lane counts to use, widest first, and what the machine has."""
+    """The lane counts to use, widest first, what the machine has, and whether outer loops stay whole."""
 
     widths: tuple[int, ...]
     able: Able = ANY_MACHINE
+    by_rows: bool = False
 
 
-def vectorize(block: Block, widths: Sequence[int], names: Names, able: Able = ANY_MACHINE) -> Block:
+def vectorize(
+    block: Block, widths: Sequence[int], names: Names, able: Able = ANY_MACHINE, *, by_rows: bool = False
+) -> Block:
     """Vectorizes, in every loop nest of ``block``, the outermost loop that allows it.
 
     ``widths`` are the lane counts to use, widest first; a trip count that is no multiple continues with narrower ones
-    and ends scalar. ``able`` says what the machine has.
+    and ends scalar. ``able`` says what the machine has. With ``by_rows`` outer loops stay whole.
     """
-    return _vectorize_block(block, _Lanes(tuple(w for w in widths if w > 1), able), names)
+    return _vectorize_block(block, _Lanes(tuple(w for w in widths if w > 1), able, by_rows), names)
 
 
 def _vectorize_block(block: Block, lanes: _Lanes, names: Names) -> Block:
@@ -360,9 +363,9 @@ def _vectorize_stmt(stmt: Stmt, lanes: _Lanes, names: Names) -> Block:
 def _between_borders(stmt: For, lanes: _Lanes, names: Names) -> Block | None:
     """An innermost loop in pieces of which the longest becomes lanes, where it does not as a whole; a loop around
     others in pieces without conditions on its variable."""
-    if not lanes.widths:
-        return None
     outer = any(isinstance(inner, For) for inner in walk_stmts(stmt.body))
+    if not lanes.widths or (outer and lanes.by_rows):
+        return None
     pieces = border_pieces(stmt, 1 if outer else lanes.widths[0], names)
     if pieces is None:
         return None

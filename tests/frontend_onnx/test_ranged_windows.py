@@ -248,7 +248,8 @@ def test_output_shape_beside_an_extent_is_refused() -> None:
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_scales_that_are_quotients_of_extents(mode: str) -> None:
-    """As operator set 9 makes them of sizes: at some extents, as at these bounds, they are 2."""
+    """As operator set 9 makes them of sizes: at some extents, as at these bounds, they are 2. Positions up to 41 are
+    rounded to 4e-6 of an element, and neighbours differ by 4."""
     nodes = [
         N("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 1, 1]),
         N("Shape", ["x"], ["sx"]), N("Shape", ["p"], ["sp"]), N("Cast", ["sx"], ["fx"], to=1),
@@ -262,7 +263,7 @@ def test_scales_that_are_quotients_of_extents(mode: str) -> None:
         feeds = {"x": RNG.standard_normal((1, 4, rows, columns)).astype(np.float32)}
         for pool in compiled._pools:
             pool.fill(0xFF)
-        np.testing.assert_allclose(compiled.run(feeds)["y"], onnxruntime(made, feeds)[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(compiled.run(feeds)["y"], onnxruntime(made, feeds)[0], rtol=1e-5, atol=1.6e-5)
 
 
 def test_scales_that_are_quotients_of_other_extents_are_refused() -> None:

@@ -15,6 +15,7 @@ from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.schedule.border_pieces import border_pieces, without_idle_choices
 from ccml.schedule.names import Names
+from ccml.schedule.vectorize import vectorize
 from ccml.targets import select
 
 from tests.frontend_onnx.graphs import one_node
@@ -165,3 +166,15 @@ def test_pads_of_compiled_code(mode: str, shape: tuple[int, ...], pads: tuple[in
     program = lower_graph(optimize(import_model(proto)), host_machine())
     (got,) = JitModel(program).run({program.inputs[0].name: x}).values()
     np.testing.assert_array_equal(got, np.pad(x[inside], widths, mode=mode))
+
+
+def test_loops_over_rows_stay_whole() -> None:
+    """A stream of rows has to find them."""
+    text = """
+        kernel k(x: f32[8,16] const, y: f32[10,16] out)
+          for i:10, c:16
+            y[i, c] = select((i >= 1) & (i < 9), x[max(min(i - 1, 7), 0), c], 0.0f32)
+    """
+    kernel = parse_kernel(dedent(text).strip() + "\n")
+    whole, cut = (vectorize(kernel.body, (16,), Names.of(kernel), by_rows=by_rows) for by_rows in (True, False))
+    assert (len(whole), len(cut)) == (1, 3)
