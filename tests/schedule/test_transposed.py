@@ -8,17 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.emit_llvm.jit import JitModel
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.frontend_onnx import import_model
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.loops import Alloc, Invoke
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
+from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.schedule import tap_products
 from ccml.targets import Machine, select
+from onnx import helper
 
+from tests.frontend_onnx.graphs import model, value
 from tests.schedule.graphs import anchored_graph, looked_up, random_inputs
 from tests.schedule.test_generators import TOLERANCE, machines, relative_error
 from tests.schedule.test_helium import M55
@@ -240,6 +244,24 @@ def test_few_channels(
     if machine.cpu.name.startswith("x86-64-v4"):
         assert "products of taps" in [call.generator for call in lower_graph(graph, machine).calls]
     assert relative_error(graph, machine) < TOLERANCE
+
+
+def test_few_channels_with_a_factor_for_each() -> None:
+    """What follows is computed pixel by pixel where channels differ in it."""
+    rng = np.random.default_rng(2)
+    weights = {
+        "w": rng.standard_normal((16, 3, 4, 4)).astype(np.float32), "slope": np.array([[[0.1]], [[0.2]], [[-3]]], "f4"),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("ConvTranspose", ["x", "w"], ["t"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("PRelu", ["t", "slope"], ["y"]),
+    ]
+    graph = import_model(model(nodes, [value("x", (2, 16, 9, 28))], ["y"], weights))
+    program = lower_graph(optimize(graph), host_machine())
+    assert [call.generator for call in program.calls if call.macs] == ["products of taps"]
+    feeds = random_inputs(graph)
+    expected = evaluate_graph(graph, feeds)["y"]
+    assert np.linalg.norm(JitModel(program).run(feeds)["y"] - expected) < TOLERANCE * np.linalg.norm(expected)
 
 
 def test_many_channels_stay_with_phases() -> None:
