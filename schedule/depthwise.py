@@ -21,8 +21,8 @@ from .kernel import KernelContext
 
 
 def is_depthwise(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` with one input and one output channel per group, channels last, whose sums have
-    a type in which they are exact."""
+    """Whether the anchor, a convolution, has constant weights [channels, k..., 1], one input and one output channel per
+    group, channels last, and sums that have a type in which they are exact."""
     node, weights = ctx.contraction
     x = node.operands[0].dtype
     if weights is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x) or sum_shift(node.attrs):

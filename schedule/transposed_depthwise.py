@@ -8,24 +8,16 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr
-from ..ops.integer import sum_shift
-from .depthwise import compute_type
+from .depthwise import compute_type, is_depthwise
 from .depthwise_lanes import Depthwise
-from .dots import has_dot
 from .kernel import KernelContext
 from .phases import Phase, all_phases, divides, place, taps_of
 
 
 def is_transposed_depthwise(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv_transpose`` with one input and one output channel per group and constant weights,
-    has phases, and sums of a type in which they are exact."""
+    """Whether the anchor is a ``conv_transpose`` for which :func:`is_depthwise` holds, and has phases."""
     node, weights = ctx.contraction
-    x = node.operands[0].dtype
-    if weights is None or ctx.by_rows or not has_dot(ctx.cpu, x) or sum_shift(node.attrs):
-        return False
-    if weights.shape[-1] != 1 or node.attrs["group"] != weights.shape[0] or weights.ndim < 3:
-        return False
-    return compute_type(ctx.cpu, x, weights) is not None and divides(node, weights)
+    return weights is not None and not ctx.by_rows and is_depthwise(ctx) and divides(node, weights)
 
 
 def lower_transposed_depthwise(ctx: KernelContext) -> Block:

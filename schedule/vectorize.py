@@ -48,7 +48,7 @@ from ..ir.loops import (
     Unary,
     Var,
 )
-from ..ir.loops_rewrite import map_expr, stmt_exprs, substitute, walk_expr, walk_stmts
+from ..ir.loops_rewrite import map_expr, most_passages, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .border_pieces import border_pieces
@@ -372,16 +372,10 @@ def _between_borders(stmt: For, lanes: _Lanes, names: Names) -> Block | None:
     if not outer:
         loops = [part for piece in pieces for part in piece if isinstance(part, For)]
         try:
-            _vectorize_map(max(loops, key=_passages), lanes, names)
+            _vectorize_map(max(loops, key=lambda each: most_passages(each.extent) or 0), lanes, names)
         except NotVectorizable:
             return None
     return tuple(stmt for piece in pieces for stmt in _vectorize_block(piece, lanes, names))
-
-
-def _passages(stmt: For) -> int:
-    """Of a loop whose extent is a literal."""
-    assert isinstance(stmt.extent, Const)
-    return int(stmt.extent.value)
 
 
 def stripes(extent: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:

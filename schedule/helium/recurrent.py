@@ -1,9 +1,9 @@
 """Integer recurrent layers with Helium: four units at a time.
 
 Most layers have a block for all that is behind the products, for which rows are in fours of units, gate by gate
-(:class:`UnitsInFours`). In others the gates of all units come one after the other::
+(:class:`UnitsInFours`). In others the gates of all units come one after the other.
 
-    Before::                                    After::
+Before::                                      After::
 
     for unit:                                   for gates, unit: work0[gate, unit] = argument
       gates = tanh(arguments)                   invoke helium_tanh(work0)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.frontend_onnx import import_model
-from ccml.ir.loops import For, Kernel, Store
+from ccml.ir.loops import For, Store
 from ccml.ir.loops_rewrite import walk_stmts
-from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.schedule.border_pieces import border_pieces, without_idle_choices
@@ -19,21 +16,17 @@ from ccml.schedule.vectorize import vectorize
 from ccml.targets import select
 
 from tests.frontend_onnx.graphs import one_node
+from tests.schedule.kernel_texts import expected, parsed, printed
 
 
 def in_pieces(text: str, least: int = 1) -> str | None:
-    kernel = parse_kernel(dedent(text).strip() + "\n")
+    kernel = parsed(text)
     (stmt,) = kernel.body
     assert isinstance(stmt, For)
     pieces = border_pieces(stmt, least, Names.of(kernel))
     if pieces is None:
         return None
-    body = tuple(part for piece in pieces for part in piece)
-    return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
-
-
-def expected(text: str) -> str:
-    return dedent(text).strip()
+    return printed(kernel, tuple(part for piece in pieces for part in piece))
 
 
 def test_nothing_is_tested_between_the_borders() -> None:
@@ -107,22 +100,18 @@ def test_others_stay_whole(value: str) -> None:
 
 
 def test_choices_that_the_loops_decide_are_made() -> None:
-    kernel = parse_kernel(
-        dedent("""
+    kernel = parsed("""
         kernel k(x: f32[4,8] const, y: f32[4,8] out)
           for a:4
             for b:8
               y[a, b] = select((a < 4) & (b >= 2), x[max(min(a, 3), 0), max(min(b, 5), 0)], 0.0f32)
-        """).strip()
-        + "\n"
-    )
+    """)
     after = """
         kernel k(x: f32[4,8] const, y: f32[4,8] out)
           for a:4, b:8
             y[a, b] = select(b >= 2, x[a, min(b, 5)], 0.0f32)
     """
-    body = without_idle_choices(kernel.body)
-    assert print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip() == expected(after)
+    assert printed(kernel, without_idle_choices(kernel.body)) == expected(after)
 
 
 def test_bits_of_numbers_are_no_conditions() -> None:
@@ -131,7 +120,7 @@ def test_bits_of_numbers_are_no_conditions() -> None:
           for a:4
             y[a] = x[a] & 3i32 | 4i32
     """
-    kernel = parse_kernel(dedent(text).strip() + "\n")
+    kernel = parsed(text)
     assert without_idle_choices(kernel.body) == kernel.body
 
 
@@ -175,6 +164,6 @@ def test_loops_over_rows_stay_whole() -> None:
           for i:10, c:16
             y[i, c] = select((i >= 1) & (i < 9), x[max(min(i - 1, 7), 0), c], 0.0f32)
     """
-    kernel = parse_kernel(dedent(text).strip() + "\n")
+    kernel = parsed(text)
     whole, cut = (vectorize(kernel.body, (16,), Names.of(kernel), by_rows=by_rows) for by_rows in (True, False))
     assert (len(whole), len(cut)) == (1, 3)

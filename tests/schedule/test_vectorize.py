@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
-from ccml.ir.loops import Kernel
-from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.schedule.names import Names
 from ccml.schedule.unroll import expand_unrolled
 from ccml.schedule.vectorize import Able, vectorize, vectorize_copies
 
+from tests.schedule.kernel_texts import expected, parsed, printed
+
 
 def vectorized(text: str, *widths: int) -> str:
-    kernel = parse_kernel(dedent(text).strip() + "\n")
-    body = vectorize(kernel.body, widths, Names.of(kernel))
-    return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
-
-
-def expected(text: str) -> str:
-    return dedent(text).strip()
+    kernel = parsed(text)
+    return printed(kernel, vectorize(kernel.body, widths, Names.of(kernel)))
 
 
 def test_map_loop_becomes_lanes_and_a_rest() -> None:
@@ -159,9 +152,8 @@ def test_unrolling_copies_the_body_with_fresh_names() -> None:
           let t_2: f32 = x[1]
           y[1] = t_2 * t_2
     """
-    kernel = parse_kernel(dedent(before).strip() + "\n")
-    unrolled = Kernel(kernel.name, kernel.params, expand_unrolled(kernel.body, Names.of(kernel)))
-    assert print_kernel(unrolled).strip() == expected(after)
+    kernel = parsed(before)
+    assert printed(kernel, expand_unrolled(kernel.body, Names.of(kernel))) == expected(after)
 
 
 def test_copies_of_bytes_go_by_words() -> None:
@@ -188,12 +180,12 @@ def test_copies_of_bytes_go_by_words() -> None:
             for e:22
               y[i, e] = -x[i, e]
     """
-    kernel = parse_kernel(dedent(before).strip() + "\n")
+    kernel = parsed(before)
     body = vectorize_copies(kernel.body, (16, 4), Names.of(kernel))
-    assert print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip() == expected(after)
+    assert printed(kernel, body) == expected(after)
 
 
 def test_small_tensors_that_are_no_tables_are_loaded() -> None:
-    kernel = parse_kernel("kernel k(x: u8[256] const, y: u8[256] out)\n  for c:256\n    y[c] = x[c]+1u8\n")
+    kernel = parsed("kernel k(x: u8[256] const, y: u8[256] out)\n  for c:256\n    y[c] = x[c]+1u8\n")
     body = vectorize(kernel.body, (16, 8), Names.of(kernel), Able(lookup_lanes=16))
-    assert "y[c_1*16 : 16] = x[c_1*16 : 16] + 1u8x16" in print_kernel(Kernel(kernel.name, kernel.params, body))
+    assert "y[c_1*16 : 16] = x[c_1*16 : 16] + 1u8x16" in printed(kernel, body)
