@@ -27,7 +27,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.build import store
-from ..ir.loops import I32, Access, Block, Buffer, Expr, Kernel, Let, Var
+from ..ir.loops import I32, Access, Block, Buffer, Expr, Kernel, Let, LoopKind, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import (
@@ -154,7 +154,7 @@ def _fill(groups: Number, value: Number) -> Kernel:
     y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
     low, whole = value + FLIP, value * (SCALE + 1) + FLIP
     stores = (store(y[g * STEP], both(low)), store(y[g * STEP + PIXELS], both(whole)))
-    return Kernel("fill", (y,), loop(g, groups, *stores))
+    return Kernel("fill", (y,), loop(g, groups, *stores, kind=LoopKind.ROLLED))
 
 
 # ---------------------------------------------------------------- contraction

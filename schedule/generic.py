@@ -29,7 +29,7 @@ def lower_nest(ctx: KernelContext) -> Block:
     assert node is not None
     nest = OPS[node.op].nest
     assert nest is not None, node.op
-    return ctx.vectorized(greatest_of_rows(nest(NestAdapter(ctx), node), ctx.cpu, ctx.names))
+    return ctx.vectorized(greatest_of_rows(nest(NestAdapter(ctx), node), ctx.cpu, ctx.names), once=True)
 
 
 class NestAdapter:
@@ -70,7 +70,7 @@ class NestAdapter:
 def lower_pointwise(ctx: KernelContext) -> Block:
     """A group without anchor: one pass over the output, or one over each part that concatenations in it have."""
     passes = [_part(ctx, part) for part in parts(ctx.body, ctx.output)] or [_whole(ctx)]
-    return tuple(stmt for block in passes for stmt in ctx.vectorized(without_idle_choices(block)))
+    return tuple(stmt for block in passes for stmt in ctx.vectorized(without_idle_choices(block), once=True))
 
 
 def _whole(ctx: KernelContext) -> Block:

@@ -20,4 +20,4 @@ def lower_kept_exponentials(ctx: KernelContext) -> Block:
     """The nest of the anchor, an ``int_softmax``."""
     assert ctx.anchor is not None
     divide_long = "long_lanes" in ctx.cpu.features
-    return ctx.vectorized(int_softmax(NestAdapter(ctx), ctx.anchor, keep=True, divide_long=divide_long))
+    return ctx.vectorized(int_softmax(NestAdapter(ctx), ctx.anchor, keep=True, divide_long=divide_long), once=True)

@@ -137,9 +137,9 @@ class KernelContext:
         decided = None if self.decision is None else self.decision.form
         return decided if decided is not None and decided < count else None
 
-    def vectorized(self, block: Block) -> Block:
-        """``block`` with the CPU's vectors in place of its loops, and loops that stay scalar unrolled: short ones
-        where these are dear, and without vectors those over bytes."""
+    def vectorized(self, block: Block, *, once: bool = False) -> Block:
+        """``block``, which a call may run only ``once``, with the CPU's vectors in place of its loops, and loops that
+        stay scalar unrolled: short ones where these are dear, and without vectors those over bytes."""
         if self.cpu.copied_bytes:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
@@ -148,7 +148,7 @@ class KernelContext:
             block = turn_copies(block, shuffled_widths(self.cpu), self.names)
         wide = vectorize(block, widths, self.names, self._able, by_rows=self.by_rows)
         if max(self.cpu.f32_lanes) == 1:
-            return unroll_bytes(wide, self.names)
+            return unroll_bytes(wide, self.names, once=once)
         return unroll_short(wide, self.names) if self.cpu.short_loops else wide
 
     def rolled(self, block: Block) -> Block:

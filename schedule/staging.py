@@ -215,7 +215,7 @@ def neighbours(
         return (If(interior, block, each),)
 
     def fill(number: Expr) -> Block:
-        return loop(slot, pixels, *sink.fill(number, width))
+        return loop(slot, pixels, *sink.fill(number, width), kind=LoopKind.ROLLED)
 
     return over_rows(ctx, window, position, row, fill)
 

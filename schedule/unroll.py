@@ -45,14 +45,26 @@ LONG = 6
 """Values that a long body computes."""
 FEWEST = 2 * TOGETHER
 """Loops of fewer iterations stay as they are."""
+FEWEST_LONG = 64
+"""The same where the body is long and the loop runs once: it would save hardly any time."""
 
 
 def roll_long(block: Block) -> Block:
-    """The outermost loops, which run once, are not for compilers to write out where their bodies are long: that takes
-    flash, and wins hardly any time."""
+    """The outermost loops, which run once, are not for compilers to write out where their bodies are long, or fill
+    little memory: that takes flash, and wins hardly any time."""
     return tuple(
-        replace(stmt, kind=LoopKind.ROLLED) if isinstance(stmt, For) and _is_long(stmt.body) else stmt for stmt in block
+        replace(stmt, kind=LoopKind.ROLLED)
+        if isinstance(stmt, For) and (_is_long(stmt.body) or _is_short_fill(stmt))
+        else stmt
+        for stmt in block
     )
+
+
+def _is_short_fill(stmt: For) -> bool:
+    """Whether a loop stores constants, and soon ends."""
+    if not isinstance(stmt.extent, Const) or int(stmt.extent.value) >= FEWEST_LONG:
+        return False
+    return all(isinstance(inner, Store) and isinstance(inner.value, Const) for inner in stmt.body)
 
 
 def _is_long(block: Block) -> bool:
@@ -90,7 +102,7 @@ def _expand(stmt: Stmt, names: Names) -> Block:
     return tuple(out)
 
 
-def unroll_bytes(block: Block, names: Names) -> Block:
+def unroll_bytes(block: Block, names: Names, *, once: bool = False) -> Block:
     """Innermost loops that touch bytes in memory with :data:`TOGETHER` iterations at a time, which share the arithmetic
     of addresses and the branch::
 
@@ -99,12 +111,15 @@ def unroll_bytes(block: Block, names: Names) -> Block:
                                                 ... y[i*4+3] = x[i*4+3] + 1
                                       ->      for i:2
                                                 y[i+8] = x[i+8] + 1
+
+    Where the block runs ``once``, long loops have to run for long.
     """
     out: list[Stmt] = []
     for stmt in block:
         if isinstance(stmt, If):
-            out.append(If(stmt.cond, unroll_bytes(stmt.then, names), unroll_bytes(stmt.orelse, names)))
-        elif isinstance(stmt, For) and _is_innermost(stmt) and _touches_bytes(stmt.body):
+            sides = (unroll_bytes(side, names, once=once) for side in (stmt.then, stmt.orelse))
+            out.append(If(stmt.cond, *sides))
+        elif isinstance(stmt, For) and _is_innermost(stmt, once) and _touches_bytes(stmt.body):
             out.extend(_unrolled(stmt, names))
         elif isinstance(stmt, For):
             out.append(For(stmt.var, stmt.extent, unroll_bytes(stmt.body, names), stmt.kind))
@@ -157,8 +172,9 @@ def _shortened(stmt: For, names: Names) -> Block:
     return _unrolled(stmt, names) if extent >= FEWEST else (stmt,)
 
 
-def _is_innermost(stmt: For) -> bool:
-    if not isinstance(stmt.extent, Const) or int(stmt.extent.value) < FEWEST:
+def _is_innermost(stmt: For, once: bool) -> bool:
+    fewest = FEWEST_LONG if once and _is_long(stmt.body) else FEWEST
+    if not isinstance(stmt.extent, Const) or int(stmt.extent.value) < fewest:
         return False
     if _is_copy(stmt):
         return False
