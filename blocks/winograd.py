@@ -221,14 +221,14 @@ def _outputs(m: Buffer, tile: Var, c: int) -> Block:
     return tuple(lets)
 
 
-def _cycles(pair: float) -> Formula:
-    """``pair``: of two channels, without what each group of channels of the input takes."""
-    return lambda groups, channels, *_: 110 + channels // STREAM.tile * (pair + 519 * groups)
+def _cycles(pair: float, group: float = 519) -> Formula:
+    """``pair``: of two channels, without what each ``group`` of channels of the input takes."""
+    return lambda groups, channels, *_: 110 + channels // STREAM.tile * (pair + group * groups)
 
 
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("winograd_input", ("groups",), _input, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(42, 769))),
-    BlockInstruction("winograd_filter", ("groups",), _filter, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(52, 402))),
+    BlockInstruction("winograd_input", ("groups",), _input, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(42, 749))),
+    BlockInstruction("winograd_filter", ("groups",), _filter, DSP_FPU, ((3,),), cycles=Cycles(dsp=linear(52, 447))),
     BlockInstruction(
         "winograd_fixed", ("groups", "channels", "step", "zero_point", "shift"), _fixed, DSP_FPU,
         ((2, 4, 4, 5, 9), (9, 2, 3, -7, 4)), cycles=Cycles(dsp=_cycles(1040)),
@@ -236,6 +236,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "winograd_fixed6", ("groups", "channels", "step", "zero_point"), _fixed, DSP_FPU,
         ((2, 4, 4, 5), (9, 2, 3, -7)), cycles=Cycles(dsp=_cycles(965)),
+    ),
+    BlockInstruction(
+        "winograd_fixed6_compact", ("groups", "channels", "step", "zero_point"), _fixed, DSP_FPU,
+        ((2, 4, 4, 5), (9, 2, 3, -7)), cycles=Cycles(dsp=_cycles(965, 568)),
     ),
     BlockInstruction(
         "winograd_i8", ("groups", "channels", "step", "zero_point"), _scaled, DSP_FPU, ((2, 4, 4, 5), (9, 2, 3, -7)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..ir.loops import Kernel
 from ..ir.program import STATE, BufferDecl, MemoryPlan, Pool, Storage
@@ -10,7 +10,7 @@ from ..ir.steps import Call, Step, walk_calls
 from ..targets.target import Target
 from .lifetimes import Lifetime, lifetimes
 from .overlap import least_distance, may_be_in_place
-from .planner import Distances, Pairs, place
+from .planner import Distances, Pairs, least_bytes, place
 from .pools import Limits, Problem
 from .request import Request
 from .traffic import tensor_traffic
@@ -23,13 +23,23 @@ _ELSEWHERE = (Storage.CONSTANT, Storage.STATE, Storage.ROWS)
 
 
 def plan_memory(
-    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target,
+    without: Collection[str] = (),
 ) -> MemoryPlan:
-    """All tensors but states in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as
-    the check of the plan can replay it."""
+    """All tensors but states, and those that it is to do ``without``, in one arena; where RAM is scarce, inputs and
+    outputs as well, and overlapping as far as the check of the plan can replay it."""
     requests, distances, in_place = _requests(body, kernels, buffers, target)
+    requests = [request for request in requests if request.name not in without]
     states = plan_states(body, kernels, buffers, target)
     return MemoryPlan((place(requests, target.arena_align, distances, in_place=in_place),), states)
+
+
+def bytes_by_call(
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
+) -> dict[int, int]:
+    """For the numbers of calls that write the first element of a tensor: the bytes that tensors need then at least."""
+    requests, distances, _ = _requests(body, kernels, buffers, target)
+    return least_bytes(requests, target.arena_align, distances)
 
 
 def plan_states(

@@ -50,6 +50,11 @@ def place(
     return _pool(requests, align, _Search(requests, align, distances or {}, enough, in_place).best().offsets)
 
 
+def least_bytes(requests: Sequence[Request], align: int, distances: Distances) -> dict[int, int]:
+    """For each step at which a tensor begins to live what the tensors of that step need at least."""
+    return _Search(requests, align, distances, -1, frozenset()).least_bytes()
+
+
 def _pool(requests: Sequence[Request], align: int, offsets: Mapping[str, int]) -> Pool:
     """The pool that these offsets make."""
     own = max((offsets[r.name] + r.nbytes for r in requests if not r.outside), default=0)
@@ -124,10 +129,13 @@ class _Search:
         return self.enough if least <= self.enough else math.inf
 
     def _lower_bound(self) -> int:
+        return max(self.least_bytes().values(), default=0)
+
+    def least_bytes(self) -> dict[int, int]:
         """What the tensors of one step need at least: those that no distance lets overlap are disjoint."""
         shareable = {x for x, _ in self.distances}
         steps = {r.first: r for r in self.requests}
-        return max((self._at_step(request, shareable) for request in steps.values()), default=0)
+        return {step: self._at_step(request, shareable) for step, request in steps.items()}
 
     def _at_step(self, newest: Request, shareable: Set[str]) -> int:
         """At most one dying tensor hides behind each new one: all others lie side by side."""

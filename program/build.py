@@ -24,12 +24,16 @@ from .goal import DEFAULT_GOAL, Goal, Optimize
 from .lower_nodes import lower_nodes
 from .partition import partition
 from .place import join_layers, order_calls, place_tensors, stream_layers
+from .room import NO_ROOM, Room, estimated_room, less_room
 from .sharing.share import share_kernels
 
 log = logging.getLogger(__name__)
 
 MORE_RAM = 1.01
 """The memory that loops to the extents of a run may take, where it is scarce, of what loops to their bounds do."""
+
+ESTIMATES = 4
+"""Of the memory that is free while layers run, at most, before they do without."""
 
 Step = Callable[[Program, Machine, Goal], Program]
 Dump = Callable[[str, Program], None]
@@ -63,17 +67,21 @@ def check(program: Program, machine: Machine, goal: Goal) -> Program:
     return program
 
 
-STEPS: tuple[tuple[str, Step], ...] = (
+Steps = tuple[tuple[str, Step], ...]
+PLACING: Steps = (
     ("join_layers", join_layers),
     ("partition", partition),
     ("order_calls", order_calls),
     ("place_tensors", place_tensors),
     ("stream_layers", stream_layers),
+)
+"""What is done to the program that ``lower_nodes`` makes: its tensors get their memory."""
+FINISHING: Steps = (
     ("collect_blocks", collect_blocks),
     ("share", share),
     ("check", check),
 )
-"""What is done to the program that ``lower_nodes`` makes."""
+"""What is done then."""
 
 
 def exact_machine(machine: Machine) -> Machine:
@@ -104,6 +112,24 @@ def lower_graph(
         return _with_little_ram(graph, machine, goal, dump, shared)
     if goal.scarce_ram and not goal.pools and not any(node.op == FETCH for node in graph.nodes):
         return _in_place_or_rows(graph, machine, goal, dump, shared)
+    if goal.optimize is Optimize.BALANCED and not machine.cpu.in_rows:
+        return _with_free_memory(graph, machine, goal, dump, shared)
+    return _lowered(graph, machine, goal, dump, shared)
+
+
+def _with_free_memory(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
+    """A program whose layers use what memory is free while they run, but no more."""
+    room = estimated_room(graph, machine)
+    for _ in range(ESTIMATES):
+        if not room:
+            break
+        program = _placed(graph, machine, goal, None, room)
+        left = less_room(program, room, machine.target)
+        if left == room and dump is None:
+            return _finished(program, machine, goal, None, shared)
+        if left == room:
+            return _lowered(graph, machine, goal, dump, shared, room)
+        room = left
     return _lowered(graph, machine, goal, dump, shared)
 
 
@@ -151,12 +177,26 @@ def _fitting(graph: Graph, machine: Machine, goal: Goal, shared: bool) -> Progra
         return None
 
 
-def _lowered(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
+def _lowered(
+    graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool, room: Room = NO_ROOM
+) -> Program:
     """All steps."""
-    program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads), dump)
-    for name, step in STEPS:
-        if step is share and not shared:
-            continue
+    return _finished(_placed(graph, machine, goal, dump, room), machine, goal, dump, shared)
+
+
+def _placed(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, room: Room) -> Program:
+    """A program whose tensors have their memory."""
+    program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads, room), dump)
+    return _through(PLACING, program, machine, goal, dump)
+
+
+def _finished(program: Program, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
+    steps = tuple((name, step) for name, step in FINISHING if shared or step is not share)
+    return _through(steps, program, machine, goal, dump)
+
+
+def _through(steps: Steps, program: Program, machine: Machine, goal: Goal, dump: Dump | None) -> Program:
+    for name, step in steps:
         start = perf_counter()
         result = step(program, machine, goal)
         seconds = perf_counter() - start

@@ -47,6 +47,7 @@ from .in_place import update_in_place
 from .lower_control import copy_steps, lower_control
 from .needed import needed_elements
 from .node_key import NodeKey, constants_key, structure_key
+from .room import NO_ROOM, Room
 from .states import Memory, update_states
 from .validity import verify_scheduled
 
@@ -54,13 +55,15 @@ MAX_KERNELS = 3000
 """Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
 
 
-def lower_nodes(graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED, threads: int = 0) -> Program:
+def lower_nodes(
+    graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED, threads: int = 0, room: Room = NO_ROOM
+) -> Program:
     """Kernels and steps for ``graph``; the plan has no pools yet. ``tuned`` says what is known to be faster than what
-    is estimated to be, with ``threads`` also about how work is split for so many.
+    is estimated to be, with ``threads`` also about how work is split for so many, and ``room`` what memory is free.
 
     The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
-    memory = _Memory(tuned, threads, named={value.name for each in all_graphs(graph) for value in each.values()})
+    memory = _Memory(tuned, threads, room, named={value.name for each in all_graphs(graph) for value in each.values()})
     return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
 
 
@@ -99,10 +102,11 @@ class _Lowered:
 class _Memory:
     """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already.
     ``decisions`` are those for kernels by their keys, ``chunks`` what they say about how the work of kernels is split
-    for the ``threads``."""
+    for the ``threads``, ``room`` what memory is free while layers run."""
 
     decisions: Tuned
-    threads: int = 0
+    threads: int
+    room: Room
     chunks: dict[str, int] = field(default_factory=dict)
     streamed: set[str] = field(default_factory=set)
     buffers: dict[str, BufferDecl] = field(default_factory=dict)
@@ -319,7 +323,7 @@ class _Lowering:
 
     def _lower(self, node: Node) -> None:
         halos = [self._halo(value) for value in (*node.operands, *node.outputs)]
-        structure = (self._by_rows(node), structure_key(node, halos, self.graph.constants))
+        structure = (self._by_rows(node), self._room(node), structure_key(node, halos, self.graph.constants))
         key = (*structure, constants_key(node, self.graph.constants))
         if key not in self.memory.lowered:
             if len(self.memory.lowered) == MAX_KERNELS:
@@ -348,11 +352,15 @@ class _Lowering:
 
     def _context(self, node: Node) -> KernelContext:
         return KernelContext(
-            node, self.machine.cpu, {}, self.graph.constant, decision=self._decision(node), by_rows=self._by_rows(node)
-        )
+            node, self.machine.cpu, {}, self.graph.constant, decision=self._decision(node), by_rows=self._by_rows(node),
+            room=self._room(node),
+        )  # fmt: skip
 
     def _by_rows(self, node: Node) -> bool:
         return any(value.name in self.in_rows for value in (*node.operands, *node.outputs))
+
+    def _room(self, node: Node) -> int:
+        return self.memory.room.get(node.outputs[0].name, 0)
 
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = self._context(node)

@@ -17,6 +17,18 @@
     "sadd16 " g0 ", " g0 ", " g0 "\n" \
     "sadd16 " g2 ", " g2 ", " g2 "\n"
 
+/* The bytes of two channels, in the places of their words. */
+#define CCML_WINOGRAD_FILTER_HALFWORDS(rotation) \
+    "sxtb16 r2, r2" rotation "\n" \
+    "sxtb16 r3, r3" rotation "\n" \
+    "sxtb16 r4, r4" rotation "\n" \
+    "sxtb16 r5, r5" rotation "\n" \
+    "sxtb16 r6, r6" rotation "\n" \
+    "sxtb16 r7, r7" rotation "\n" \
+    "sxtb16 r8, r8" rotation "\n" \
+    "sxtb16 r9, r9" rotation "\n" \
+    "sxtb16 r10, r10" rotation "\n"
+
 /* Four places from r1 on; the distance of places in r0. */
 #define CCML_WINOGRAD_FILTER_ROW(h0, h1, h2, free) \
     "sadd16 " free ", " h0 ", " h2 "\n" \
@@ -31,61 +43,54 @@
     "str " h2 ", [r1, r0]\n" \
     "add r1, r1, r0, lsl #1\n"
 
-/* Two of four channels of the input, and on to the others by `move`. The first two columns of taps leave a register free
-   each, the last does without: (g0 + g2) + g1 is twice g0 + g2 less the difference. */
-#define CCML_WINOGRAD_FILTER_HALF(load, rotation, move) \
-    load ", {r2-r10}\n" \
-    "vmov s0, r0\n" \
-    "sxtb16 r2, r2" rotation "\n" \
-    "sxtb16 r3, r3" rotation "\n" \
-    "sxtb16 r4, r4" rotation "\n" \
-    "sxtb16 r5, r5" rotation "\n" \
-    "sxtb16 r6, r6" rotation "\n" \
-    "sxtb16 r7, r7" rotation "\n" \
-    "sxtb16 r8, r8" rotation "\n" \
-    "sxtb16 r9, r9" rotation "\n" \
-    "sxtb16 r10, r10" rotation "\n" \
-    CCML_WINOGRAD_FILTER_COLUMN("r2", "r5", "r8", "r11", "lr") \
-    CCML_WINOGRAD_FILTER_COLUMN("r3", "r6", "r9", "r5", "r12") \
-    "sadd16 r6, r4, r10\n" \
-    "ssub16 r7, r6, r7\n" \
-    "sadd16 r6, r6, r6\n" \
-    "ssub16 r6, r6, r7\n" \
-    "sadd16 r4, r4, r4\n" \
-    "sadd16 r10, r10, r10\n" \
-    "vmov r0, s1\n" \
-    "vmov s4, r10\n" \
-    CCML_WINOGRAD_FILTER_ROW("r11", "r5", "r6", "r10") \
-    CCML_WINOGRAD_FILTER_ROW("r2", "r3", "r4", "r11") \
-    CCML_WINOGRAD_FILTER_ROW("lr", "r12", "r7", "r2") \
-    "vmov r10, s4\n" \
-    CCML_WINOGRAD_FILTER_ROW("r8", "r9", "r10", "r2") \
-    "sub r1, r1, r0, lsl #4\n" \
-    move \
-    "vmov r0, s0\n"
-
-/* In s0 the filters, s1 the distance of places, s2 where the words of the first place end, s3 the channel. */
+/* In s0 the filters, s1 the distance of places, s2 where the words of the first place end, s3 which two
+   of four channels of the input: the one, then the other, then those of the other filter. The first two
+   columns of taps leave a register free each, the last does without: (g0 + g2) + g1 is twice g0 + g2 less the
+   difference. */
 #define CCML_BLOCK_WINOGRAD_FILTER 1
 CCML_NAKED ccml_winograd_filter(const int32_t *g CCML_UNUSED, int32_t *w CCML_UNUSED, int32_t groups CCML_UNUSED)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4-r11, lr}\n"
-        "lsl r2, r2, #4\n"
+        "lsls r2, r2, #4\n"
         "ldrd r3, r4, [r0], #8\n"
         "strd r3, r4, [r1], #8\n"
-        "add r3, r1, r2\n"
+        "adds r3, r1, r2\n"
         "vmov s1, s2, r2, r3\n"
-        "mov r3, #0\n"
+        "movs r3, #0\n"
         "vmov s3, r3\n"
-        "1:\n" CCML_WINOGRAD_FILTER_HALF("ldm r0", "", "add r1, r1, #8\n")
-        CCML_WINOGRAD_FILTER_HALF("ldm r0!", ", ror #8", "")
+        "1:\n"
+        "ldm r0, {r2-r10}\n" CCML_WINOGRAD_FILTER_HALFWORDS("")
+        "3:\n"
+        "vmov s0, r0\n"
+        CCML_WINOGRAD_FILTER_COLUMN("r2", "r5", "r8", "r11", "lr")
+        CCML_WINOGRAD_FILTER_COLUMN("r3", "r6", "r9", "r5", "r12")
+        "sadd16 r6, r4, r10\n"
+        "ssub16 r7, r6, r7\n"
+        "sadd16 r6, r6, r6\n"
+        "ssub16 r6, r6, r7\n"
+        "sadd16 r4, r4, r4\n"
+        "sadd16 r10, r10, r10\n"
+        "vmov r0, s1\n"
+        "vmov s4, r10\n"
+        CCML_WINOGRAD_FILTER_ROW("r11", "r5", "r6", "r10")
+        CCML_WINOGRAD_FILTER_ROW("r2", "r3", "r4", "r11")
+        CCML_WINOGRAD_FILTER_ROW("lr", "r12", "r7", "r2")
+        "vmov r10, s4\n"
+        CCML_WINOGRAD_FILTER_ROW("r8", "r9", "r10", "r2")
+        "sub r1, r1, r0, lsl #4\n"
         "vmov r2, r3, s2, s3\n"
+        "vmov r0, s0\n"
         "eors r3, r3, #1\n"
         "vmov s3, r3\n"
-        "sub r1, r1, #4\n"
+        "itt ne\n"
+        "addne r1, r1, #8\n"
+        "bne.w 2f\n"
+        "subs r1, r1, #4\n"
+        "tst r1, #4\n"
         "bne.w 1b\n"
-        "add r1, r1, #8\n"
+        "adds r1, r1, #8\n"
         "cmp r1, r2\n"
         "bne.w 1b\n"
         "vmov r2, s1\n"
@@ -93,12 +98,15 @@ CCML_NAKED ccml_winograd_filter(const int32_t *g CCML_UNUSED, int32_t *w CCML_UN
         "add r1, r1, r2\n"
         "ldrd r3, r4, [r0]\n"
         "strd r3, r4, [r1]\n"
-        "pop {r4-r11, pc}\n");
+        "pop {r4-r11, pc}\n"
+        "2:\n"
+        "ldm r0!, {r2-r10}\n" CCML_WINOGRAD_FILTER_HALFWORDS(", ror #8")
+        "b.w 3b\n");
 }
 
 #undef CCML_WINOGRAD_FILTER_COLUMN
 #undef CCML_WINOGRAD_FILTER_ROW
-#undef CCML_WINOGRAD_FILTER_HALF
+#undef CCML_WINOGRAD_FILTER_HALFWORDS
 #endif
 
 #endif

@@ -15,15 +15,15 @@
     "vmov s3, r5\n" \
     "sub r5, r5, r4\n" \
     "vmov s1, r5\n"
-#define CCML_WINOGRAD_I8_BYTE(f, y) \
-    "vmov s4, " y "\n" CCML_PACKED_2X4_SCALE("s4", f, "s3") \
+#define CCML_WINOGRAD_I8_BYTE(y) \
+    "vmov s4, " y "\n" CCML_PACKED_2X4_SCALE("s4", "s0", "s3") \
     "vmov " y ", s4\n" \
     "sub " y ", " y ", r2\n" \
     "ssat " y ", #8, " y "\n"
-#define CCML_WINOGRAD_I8_BYTES(f, added, y00, y01, y10, y11) \
+#define CCML_WINOGRAD_I8_BYTES \
     "vmov r2, s1\n" \
-    CCML_WINOGRAD_I8_BYTE(f, y00) CCML_WINOGRAD_I8_BYTE(f, y01) \
-    CCML_WINOGRAD_I8_BYTE(f, y10) CCML_WINOGRAD_I8_BYTE(f, y11)
+    CCML_WINOGRAD_I8_BYTE("r6") CCML_WINOGRAD_I8_BYTE("r7") \
+    CCML_WINOGRAD_I8_BYTE("r8") CCML_WINOGRAD_I8_BYTE("r9")
 
 #define CCML_BLOCK_WINOGRAD_I8 1
 CCML_NAKED ccml_winograd_i8(
@@ -31,7 +31,7 @@ CCML_NAKED ccml_winograd_i8(
     int8_t *y1 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t step CCML_UNUSED,
     int32_t zero_point CCML_UNUSED)
 {
-    CCML_WINOGRAD(CCML_WINOGRAD_I8_SETUP, CCML_WINOGRAD_I8_BYTES);
+    CCML_WINOGRAD(CCML_WINOGRAD_SIXTEEN, CCML_WINOGRAD_I8_SETUP, CCML_WINOGRAD_I8_BYTES);
 }
 
 #undef CCML_WINOGRAD_I8_SETUP

@@ -37,7 +37,8 @@ class KernelContext:
     ``refs`` map the names of outside values (and of the output) to how the kernel sees them; ``packed`` collects the
     constants in the order in which the kernel reads them, by buffer name, and ``scratch`` memory that lives during a
     call. ``decision`` is what the loops are to be like, where that is known. ``by_rows``: the operand is there row by
-    row, so that rows are not joined. ``alike`` knows loops of other nodes.
+    row, so that rows are not joined. ``room``: the bytes of working memory that are free during a call, so that
+    temporaries may take them. ``alike`` knows loops of other nodes.
     """
 
     node: Node
@@ -49,6 +50,7 @@ class KernelContext:
     scratch: dict[str, Buffer] = field(default_factory=dict)
     decision: Decision | None = None
     by_rows: bool = False
+    room: int = 0
     alike: Alike | None = None
     asked: int = field(default=0, init=False)
     """How often a generator asked for the values of a constant."""
@@ -170,16 +172,11 @@ class KernelContext:
 
     def trial(self) -> KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
-        names = deepcopy(self.names)
-        return KernelContext(
-            self.node, self.cpu, self.refs, self.outer_constants, names, decision=self.decision, by_rows=self.by_rows
-        )
+        return replace(self, names=deepcopy(self.names), packed={}, scratch={}, alike=None)
 
     def with_dense_tensors(self) -> KernelContext:
         """A kernel for the same node whose tensors have no halo: what is known before there are any."""
-        dense = KernelContext(
-            self.node, self.cpu, {}, self.outer_constants, decision=self.decision, by_rows=self.by_rows
-        )
+        dense = replace(self, refs={}, names=Names(), packed={}, scratch={}, alike=None)
         for value in (*self.node.operands, *self.node.outputs):
             buffer = Buffer(dense.names.fresh("tensor"), Type(value.dtype.stored), value.shape)
             dense.refs[value.name] = TensorRef.whole(buffer)

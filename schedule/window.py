@@ -96,13 +96,16 @@ class Sink(Protocol):
     def fill(self, first: Expr, taps: int) -> Block: ...
 
 
-def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: Sink) -> Block:
-    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border."""
+def window_rows(
+    ctx: KernelContext, window: Window, position: Sequence[Expr], sink: Sink, whole: bool = True
+) -> Block:
+    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border. No row is ``whole``
+    where some of its taps are always beyond it."""
     if not window.kernel:
         return sink.copy(as_expr(0), 1, position)
 
     def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
-        return tap_row(ctx, window, number, where, start, sink)
+        return tap_row(ctx, window, number, where, start, sink, whole)
 
     return over_rows(ctx, window, position, row, lambda number: sink.fill(number, window.kernel[-1]))
 
@@ -129,9 +132,10 @@ def over_rows(
 
 
 def tap_row(
-    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: Sink
+    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: Sink, whole: bool = True
 ) -> Block:
-    """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
+    """The taps along the width, of which the first has number ``first`` and lies at column ``start``; no row is
+    ``whole`` where some are always beyond the border."""
     width = window.kernel[-1]
     tap = Var(ctx.names.fresh("tap"))
     column = start + tap * window.dilation[-1]
@@ -140,7 +144,7 @@ def tap_row(
     if valid is not None:
         one = (If(valid, one, sink.fill(first + tap, 1)),)
     single = loop(tap, width, *one)
-    if not window.side_by_side or width == 1:
+    if not window.side_by_side or not whole or width == 1:
         return single
     run = sink.copy(first, width, (*where, start))
     interior = window.inside(len(window.kernel) - 1, start, width)

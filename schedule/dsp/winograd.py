@@ -10,18 +10,21 @@ Before::                                  After::
                                               for two more channels: transform their filters, invoke the block
                                               epilogue of what is in scratch memory
 
-Blocks and arithmetic are described in ``blocks/winograd.py``. Transformed filters take 3.6 times the memory: those
-beyond ``KEPT_BYTES`` are transformed at run time, for as many patches as ``PATCH_BYTES`` hold. Where rows or columns do
-not come out even, the last ones overlap those before.
+Blocks and arithmetic are described in ``blocks/winograd.py``. Transformed filters take 3.6 times the memory: where that
+may be spent, those beyond ``KEPT_BYTES`` are transformed at run time, for as many patches as ``PATCH_BYTES`` hold; else
+all are, in large layers alone, for as many patches as there is room for while they run. Where rows or columns do not
+come out even, the last ones overlap those before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
+from ...blocks import has_block
 from ...blocks.winograd import (
     COLUMNS,
     GROUP,
@@ -38,14 +41,19 @@ from ...blocks.winograd import (
     transformed_words,
 )
 from ...ir.build import store
-from ...ir.loops import I8, Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
+from ...ir.graph import Node
+from ...ir.loops import I8, Block, Buffer, Expr, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.attributes import ints
+from ...ops.fused import body_of
+from ...ops.table import OPS
+from ...targets.target import Cpu
 from ..block_contraction import Contraction
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
+from ..nibble_weights import are_nibbles
 from ..requantization import fixed_form
 from ..staging import run_copy
 from ..window import window_rows
@@ -54,40 +62,106 @@ KEPT_BYTES = 1 << 16
 """Of the filters of a layer that are transformed while compiling."""
 PATCH_BYTES = 1 << 14
 """Of transformed inputs, where filters are transformed at run time."""
+MOST_ROOM = 1 << 15
+"""The bytes that a layer can use, at most."""
+FEWEST_MACS = 1 << 20
+"""Of layers that are worth the code of the blocks, where memory is not to be spent."""
+
+
+def is_roomy(node: Node, cpu: Cpu) -> bool:
+    """Whether a fused node is a layer that can use memory which is free while it runs to compute in fewer cycles."""
+    if not has_block("winograd_fixed", cpu.extensions) or cpu.spends_memory or node.op != "fused":
+        return False
+    return any(_is_large(inner) for inner in body_of(node.attrs).nodes if inner.op == "conv")
+
+
+def _is_large(conv: Node) -> bool:
+    macs = OPS["conv"].macs
+    assert macs is not None
+    return conv.operands[0].dtype is DType.I8 and _has_taps(conv) and macs(conv) >= FEWEST_MACS
+
+
+def _has_taps(conv: Node) -> bool:
+    """Whether it has 3x3 taps side by side and steps of one."""
+    steps = (step for name in ("stride", "dilation") for step in ints(conv.attrs, name))
+    return conv.operands[1].shape[1:-1] == (TAPS, TAPS) and all(step == 1 for step in steps)
 
 
 def is_dsp_winograd(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` of int8 with 3x3 constant taps and steps of one, where weights may take more
-    memory, channels and columns fill the block, and results are requantized."""
-    if not ctx.cpu.spends_memory or not is_byte_contraction(ctx):
+    """Whether the anchor is a ``conv`` of int8 with 3x3 constant taps and steps of one, where there is memory for it,
+    channels and columns fill the block, and results are requantized."""
+    if not (ctx.cpu.spends_memory or ctx.room) or not is_byte_contraction(ctx):
         return False
     node, weights = ctx.contraction
-    if node.op != "conv" or weights is None or weights.shape[1:-1] != (TAPS, TAPS):
-        return False
-    if any(step != 1 for name in ("stride", "dilation") for step in ints(node.attrs, name)):
+    if node.op != "conv" or weights is None or not _has_taps(node):
         return False
     _, height, width, channels = node.output.shape
     fits = height >= OUTPUTS and width >= COLUMNS and weights.shape[-1] % GROUP == channels % STREAM.tile == 0
-    return fits and _Convolution(Contraction(ctx.with_dense_tensors())).is_exact
+    return fits and _Convolution(_Weights(ctx.with_dense_tensors())).applies
 
 
 def lower_dsp_winograd(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_dsp_winograd` holds."""
-    return _Convolution(Contraction(ctx)).emit()
+    return _Convolution(_Weights(ctx)).emit()
+
+
+class _Weights(Contraction):
+    """Those of a convolution, which are bytes until they are transformed."""
+
+    unpacks = False
 
 
 class _Convolution:
-    def __init__(self, work: Contraction) -> None:
+    """``kept``: the channels whose filters are transformed while compiling; ``patches``: how many below each other and
+    side by side are transformed before the filters of the others are (0: there is no room for any)."""
+
+    def __init__(self, work: _Weights) -> None:
         work.settle()
         self.work, self.ctx = work, work.ctx
         self.depth = work.window.depth
         self.groups = self.depth // GROUP
+        _, height, width = work.shape
+        self.patches_of_all = (-(-height // OUTPUTS), -(-width // COLUMNS))
+        spends = self.ctx.cpu.spends_memory
+        self.kept = min(work.channels, KEPT_BYTES // self.filter_bytes * STREAM.tile) if spends else 0
+        self.patches = (1, 1) if self.kept == work.channels else self._patches(PATCH_BYTES if spends else self._free)
 
     @property
-    def is_exact(self) -> bool:
-        """Whether results are requantized, and accumulators that are four times the sums fit 32 bits."""
+    def applies(self) -> bool:
+        """Whether there is room, results are requantized, accumulators that are four times the sums fit 32 bits, and
+        weights have no shorter form."""
         fits = np.all(self.work.operands.reach < 1 << 31 - PRE_SHIFT)
-        return self.work.requantization is not None and bool(fits)
+        small = are_nibbles(self.work.columns) and not self.ctx.cpu.spends_memory
+        return all(self.patches) and self.work.requantization is not None and bool(fits) and not small
+
+    @property
+    def filter_bytes(self) -> int:
+        """Of the transformed filters of two channels."""
+        return 4 * STREAM.size(STREAM.tile, self.groups * 2 * PLACES)
+
+    @property
+    def _input_bytes(self) -> int:
+        """Of a transformed patch."""
+        return self.groups * 8 * PLACES * TILES
+
+    @property
+    def _free(self) -> int:
+        """The room for transformed patches."""
+        once = PATCH[0] * PATCH[1] * self.depth + 4 * PRODUCTS + self.filter_bytes
+        results = OUTPUTS * COLUMNS * self.work.channels
+        share = self._input_bytes / (self._input_bytes + results)
+        return int((self.ctx.room - once) * share)
+
+    def _patches(self, room: int) -> tuple[int, int]:
+        """As many as the ``room`` holds: a part of a row of them, or several rows, where work on the results does not
+        go along rows."""
+        most = min(room, PATCH_BYTES) // self._input_bytes
+        below, beside = self.patches_of_all
+        rq = self.work.requantization
+        if most < beside:
+            return 1, _divisor(beside, most)
+        several = beside == 1 or (rq is not None and rq.whole)
+        return _divisor(below, most // beside) if several else 1, beside
 
     def _numbers(self) -> tuple[str, np.ndarray, tuple[int, ...]]:
         """The block, the factors of channels and the last scalars: by multipliers where these are exact, else by
@@ -98,70 +172,62 @@ class _Convolution:
         if fixed is None:
             return "winograd_i8", rq.scale / np.float32(1 << PRE_SHIFT), (rq.zero_point,)
         if fixed.shift == SHIFT:
-            return "winograd_fixed6", fixed.factors, (rq.zero_point,)
+            block = "winograd_fixed6" if self.ctx.cpu.spends_memory else "winograd_fixed6_compact"
+            return block, fixed.factors, (rq.zero_point,)
         return "winograd_fixed", fixed.factors, (rq.zero_point, fixed.shift)
 
     def emit(self) -> Block:
-        work, ctx = self.work, self.ctx
+        work, ctx, kept = self.work, self.ctx, self.kept
         assert work.requantization is not None
         block, factors, last = self._numbers()
-        kept = min(work.channels, KEPT_BYTES // self.filter_bytes * STREAM.tile)
-        count, size = 1 if kept == work.channels else self._patches(), OUTPUTS * COLUMNS
+        count, size = prod(self.patches), OUTPUTS * COLUMNS
         patch = ctx.temporary("patch", DType.I8, (PATCH[0] * PATCH[1] * self.depth,), align=4)
-        inputs = ctx.temporary("inputs", DType.I32, (count, self.groups * 2 * PLACES * TILES), align=8)
+        inputs = ctx.temporary("inputs", DType.I32, (count, self._input_bytes // 4), align=8)
         products = ctx.temporary("products", DType.I32, (PRODUCTS,), align=8)
         values = None if work.requantization.whole else work.scratch(count * size)
         step = work.y.buffer.shape[-1] if values is None else work.channels
 
         images, height, width = work.shape
-        image, pair, part, n = (Var(ctx.names.fresh(stem)) for stem in ("o", "pair", "part", "n"))
-        pairs, parts = -(-height // OUTPUTS), -(-width // COLUMNS)
+        image, pair, part, i, j = (Var(ctx.names.fresh(stem)) for stem in ("o", "pair", "part", "i", "j"))
+        below, beside = self.patches
+        number = i * beside + j
 
-        def place(along: Expr, row: Expr | int, column: Expr | int) -> tuple[Expr, ...]:
-            """Of an output of the patch number ``along``."""
-            at = (pair, part * count + along) if parts > 1 else (pair * count + along, part)
+        def place(down: Expr, along: Expr, row: Expr | int, column: Expr | int) -> tuple[Expr, ...]:
+            """Of an output of the patch in row ``down`` and column ``along`` of those that are computed together."""
+            at = pair * below + down, part * beside + along
             return image, _clamped(at[0], OUTPUTS, height) + row, _clamped(at[1], COLUMNS, width) + column
 
         def position(slot: Expr) -> tuple[Expr, ...]:
             """Of outputs of all patches, one behind the other."""
-            at = slot % size
-            return place(slot // size if count > 1 else as_expr(0), at // COLUMNS, at % COLUMNS)
+            which, at = slot // size if count > 1 else as_expr(0), slot % size
+            return place(which // beside, which % beside, at // COLUMNS, at % COLUMNS)
+
+        def each(*body: Stmt) -> Block:
+            """For all patches that are computed together."""
+            return loop(i, below, *loop(j, beside, *body))
 
         def multiply(weights: Pointer, first: Expr, channels: int) -> Block:
             """The block for some channels of each patch."""
             if values is None:
-                rows = [work.y.at((*place(n, row, 0), first)) for row in range(OUTPUTS)]
+                rows = [work.y.at((*place(i, j, row, 0), first)) for row in range(OUTPUTS)]
                 outputs = [Pointer(work.y.buffer, row) for row in rows]
             else:
-                outputs = [Pointer(values, (n * size + row * COLUMNS, first)) for row in range(OUTPUTS)]
+                outputs = [Pointer(values, (number * size + row * COLUMNS, first)) for row in range(OUTPUTS)]
             scalars = (self.groups, channels, step, *last)
-            pointers = (weights, Pointer(inputs, (n, as_expr(0))), start(products), *outputs)
-            return loop(n, count, Invoke(block, pointers, scalars))
+            pointers = (weights, Pointer(inputs, (number, as_expr(0))), start(products), *outputs)
+            return each(Invoke(block, pointers, scalars))
 
-        transformed = Invoke("winograd_input", (start(patch), Pointer(inputs, (n, as_expr(0)))), (self.groups,))
-        body: Block = loop(n, count, *self._gather(patch, place(n, 0, 0)), transformed)
+        transformed = Invoke("winograd_input", (start(patch), Pointer(inputs, (number, as_expr(0)))), (self.groups,))
+        body: Block = each(*self._gather(patch, place(i, j, 0, 0)), transformed)
         body += multiply(start(ctx.pack("w", self._kept(kept, factors))), as_expr(0), kept) if kept else ()
         if kept < work.channels:
             body += self._at_run_time(kept, factors, multiply)
         if values is not None:
             body += work.epilogue(values, count * size, position, together=COLUMNS)
-        loops = ((part, parts // count if parts > 1 else parts), (pair, pairs if parts > 1 else pairs // count))
-        for var, extent in (*loops, (image, images)):
+        parts = [of_all // together for of_all, together in zip(self.patches_of_all, self.patches, strict=True)]
+        for var, extent in ((part, parts[1]), (pair, parts[0]), (image, images)):
             body = loop(var, extent, *body)
         return body
-
-    @property
-    def filter_bytes(self) -> int:
-        """Of the transformed filters of two channels."""
-        return 4 * STREAM.size(STREAM.tile, self.groups * 2 * PLACES)
-
-    def _patches(self) -> int:
-        """How many patches in a row, or in a column where rows have only one, are transformed before filters are."""
-        _, height, width = self.work.shape
-        parts = -(-width // COLUMNS)
-        along = parts if parts > 1 else -(-height // OUTPUTS)
-        most = max(1, PATCH_BYTES // (self.groups * 8 * PLACES * TILES))
-        return max(count for count in range(1, min(most, along) + 1) if along % count == 0)
 
     @property
     def _taps(self) -> np.ndarray:
@@ -194,7 +260,14 @@ class _Convolution:
         _, height, width = self.work.shape
         places = (height - OUTPUTS + 1, width - COLUMNS + 1)
         window = replace(self.work.window, kernel=PATCH, stride=(1, 1), outputs=places)
-        return window_rows(self.ctx, window, position, _Patch(self, patch))
+        firsts = (min(part * COLUMNS, places[1] - 1) - window.pad[1] for part in range(self.patches_of_all[1]))
+        whole = any(0 <= first <= window.extent[1] - PATCH[1] for first in firsts)
+        return window_rows(self.ctx, window, position, _Patch(self, patch), whole)
+
+
+def _divisor(number: int, most: int) -> int:
+    """The greatest divisor up to ``most``, 0 where there is none."""
+    return max((count for count in range(1, min(number, most) + 1) if number % count == 0), default=0)
 
 
 def _clamped(number: Expr, size: int, extent: int) -> Expr:

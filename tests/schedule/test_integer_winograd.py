@@ -80,6 +80,9 @@ CASES = {
     "filters": [filters(groups) for groups in (1, 2, 5)],
     "inputs": [inputs(groups)[1] for groups in (1, 2, 5)],
     "products, usual shift": [products(groups, 4, 4, -7, SHIFT) for groups in (1, 2, 9, 17)],
+    "products in little code": [
+        replace(products(groups, 4, 4, -7, SHIFT), block="winograd_fixed6_compact") for groups in (1, 2, 3, 9, 17)
+    ],
     "products": [
         *(products(groups, 4, 4, 5, 9) for groups in (1, 2, 3, 8, 9, 17)),
         products(2, 2, 2, -128, 1), products(2, 6, 20, 127, 12),
@@ -105,6 +108,7 @@ GRAPHS = {
     ),
     "halves that go to even": integer_conv_graph((1, 2, 8, 8), (4, 3, 3, 8), pad=(1, 1, 1, 1), ties=True),
     "exact multipliers": integer_conv_graph((1, 4, 8, 4), (4, 3, 3, 4), pad=(1, 1, 1, 1), rounded=True),
+    "nibbles": integer_conv_graph((1, 8, 8, 64), (64, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005, outliers=()),
     "a table behind it": integer_conv_graph((1, 5, 11, 12), (4, 3, 3, 12), pad=(0, 1, 0, 1), table=True),
 }
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
