@@ -590,11 +590,21 @@ def fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
             return lhs
         if b is not None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
             return fold_index("add", fold_index("mul", lhs.x, rhs), fold_index("mul", lhs.y, rhs))
-    elif op == "floordiv" and b == 1:
-        return lhs
-    elif op == "floormod" and b == 1:
-        return Const(0, INDEX)
+    elif op in ("floordiv", "floormod") and b:
+        times = _multiple(lhs, int(b))
+        if times is not None:
+            return times if op == "floordiv" else Const(0, INDEX)
     return Binary(op, lhs, rhs)
+
+
+def _multiple(expr: Expr, number: int) -> Expr | None:
+    """What ``expr`` is ``number`` times, where it is seen to be a multiple."""
+    if number == 1:
+        return expr
+    if isinstance(expr, Binary) and expr.op == "mul" and isinstance(expr.y, Const):
+        times, rest = divmod(int(expr.y.value), number)
+        return None if rest else fold_index("mul", expr.x, Const(times, INDEX))
+    return None
 
 
 def unary(op: str, x: Expr) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..ir.loops import Kernel
 from ..ir.program import STATE, BufferDecl, MemoryPlan, Pool, Storage
@@ -23,13 +23,11 @@ _ELSEWHERE = (Storage.CONSTANT, Storage.STATE, Storage.ROWS)
 
 
 def plan_memory(
-    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target,
-    without: Collection[str] = (),
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
 ) -> MemoryPlan:
-    """All tensors but states, and those that it is to do ``without``, in one arena; where RAM is scarce, inputs and
-    outputs as well, and overlapping as far as the check of the plan can replay it."""
+    """All tensors but states in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as
+    the check of the plan can replay it."""
     requests, distances, in_place = _requests(body, kernels, buffers, target)
-    requests = [request for request in requests if request.name not in without]
     states = plan_states(body, kernels, buffers, target)
     return MemoryPlan((place(requests, target.arena_align, distances, in_place=in_place),), states)
 

@@ -24,7 +24,7 @@ from .goal import DEFAULT_GOAL, Goal, Optimize
 from .lower_nodes import lower_nodes
 from .partition import partition
 from .place import join_layers, order_calls, place_tensors, stream_layers
-from .room import NO_ROOM, Room, estimated_room, less_room
+from .room import NO_ROOM, Room, free_room, layers_with_use_for_room, less_room
 from .sharing.share import share_kernels
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ MORE_RAM = 1.01
 """The memory that loops to the extents of a run may take, where it is scarce, of what loops to their bounds do."""
 
 ESTIMATES = 4
-"""Of the memory that is free while layers run, at most, before they do without."""
+"""Of the memory that layers may have, at most, before they do without."""
 
 Step = Callable[[Program, Machine, Goal], Program]
 Dump = Callable[[str, Program], None]
@@ -119,18 +119,21 @@ def lower_graph(
 
 def _with_free_memory(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
     """A program whose layers use what memory is free while they run, but no more."""
-    room = estimated_room(graph, machine)
+    layers = layers_with_use_for_room(graph, machine)
+    direct = _placed(graph, machine, goal, None if layers else dump)
+    room = free_room(direct, layers, machine.target) if layers else NO_ROOM
+    program = direct
     for _ in range(ESTIMATES):
         if not room:
             break
         program = _placed(graph, machine, goal, None, room)
-        left = less_room(program, room, machine.target)
-        if left == room and dump is None:
-            return _finished(program, machine, goal, None, shared)
+        left = less_room(program, direct, room, machine.target)
         if left == room:
-            return _lowered(graph, machine, goal, dump, shared, room)
-        room = left
-    return _lowered(graph, machine, goal, dump, shared)
+            break
+        room, program = left, direct
+    if layers and dump is not None:
+        program = _placed(graph, machine, goal, dump, NO_ROOM if program is direct else room)
+    return _finished(program, machine, goal, dump, shared)
 
 
 def _in_place_or_rows(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
@@ -177,14 +180,14 @@ def _fitting(graph: Graph, machine: Machine, goal: Goal, shared: bool) -> Progra
         return None
 
 
-def _lowered(
-    graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool, room: Room = NO_ROOM
-) -> Program:
+def _lowered(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
     """All steps."""
-    return _finished(_placed(graph, machine, goal, dump, room), machine, goal, dump, shared)
+    return _finished(_placed(graph, machine, goal, dump), machine, goal, dump, shared)
 
 
-def _placed(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, room: Room) -> Program:
+def _placed(
+    graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, room: Room = NO_ROOM
+) -> Program:
     """A program whose tensors have their memory."""
     program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads, room), dump)
     return _through(PLACING, program, machine, goal, dump)

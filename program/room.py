@@ -1,23 +1,20 @@
 """Working memory that is free while a layer runs: some take it to compute in fewer cycles, as long as the whole takes
 no more for it.
 
-What is free is estimated before there is a plan, from the tensors of the graph alone. The plan then says who took too
-much, and how much less it may be.
+How much is free is what the plan leaves of a program whose layers do without. Another plan says whether they took too
+much, and how much less it may be: where a layer takes the place of its operand, for one, may depend on its loops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import accumulate
 from types import MappingProxyType
 
 from ..ir.graph import Graph
 from ..ir.program import Program, Storage
 from ..ir.steps import has_control_flow
-from ..memory.layout import bytes_by_call, plan_memory, tensor_requests
-from ..memory.request import Request
-from ..schedule.dsp.winograd import MOST_ROOM, is_roomy
-from ..schedule.outputs import storage_owners
+from ..memory.layout import bytes_by_call, tensor_requests
+from ..schedule.dsp.winograd import is_roomy
 from ..targets.target import Machine, Target
 
 Room = Mapping[str, int]
@@ -25,80 +22,63 @@ Room = Mapping[str, int]
 NO_ROOM: Room = MappingProxyType({})
 
 
-def estimated_room(graph: Graph, machine: Machine) -> Room:
-    """What the layers that can use it find free below the most that tensors take at any time: of a straight line of
-    layers, on machines whose memory is planned for the least."""
-    roomy = [number for number, node in enumerate(graph.nodes) if is_roomy(node, machine.cpu)]
-    if not roomy or not machine.target.scarce_ram:
+def layers_with_use_for_room(graph: Graph, machine: Machine) -> list[str]:
+    """The layers, by the names of their first results, that compute in fewer cycles in more memory, where memory is
+    planned for the least."""
+    if not machine.target.scarce_ram:
+        return []
+    return [node.outputs[0].name for node in graph.nodes if is_roomy(node, machine.cpu)]
+
+
+def free_room(direct: Program, layers: Collection[str], target: Target) -> Room:
+    """What some ``layers`` of a program may have for temporaries."""
+    if has_control_flow(direct.body):
         return NO_ROOM
-    taken = _bytes_in_use(graph)
-    most = max(taken)
-    return {
-        graph.nodes[number].outputs[0].name: min(most - taken[number], MOST_ROOM)
-        for number in roomy
-        if taken[number] < most
-    }
+    (plan,) = direct.plan.pools
+    calls, needed, own = _calls(direct, layers), _needed(direct, target), _temporaries(direct)
+    most = plan.size or plan.whole
+    room = {name: most - needed[number] + own[number] for name, number in calls.items()}
+    return {name: nbytes for name, nbytes in room.items() if nbytes > own[calls[name]]}
 
 
-def _bytes_in_use(graph: Graph) -> list[int]:
-    """For each node what the tensors take that live while it runs."""
-    owner, end = storage_owners(graph), len(graph.nodes) - 1
-    first = {owner[value.name]: 0 for value in graph.inputs}
-    last = dict(first)
-    for number, node in enumerate(graph.nodes):
-        for name in (owner[value.name] for value in (*node.operands, *node.outputs) if value.name in owner):
-            first.setdefault(name, number)
-            last[name] = number
-    last |= {owner[value.name]: end for value in graph.outputs if value.name in owner}
-    change = [0] * (end + 2)
-    for value in graph.values():
-        if owner[value.name] == value.name:
-            change[first[value.name]] += value.type.nbytes
-            change[last[value.name] + 1] -= value.type.nbytes
-    return list(accumulate(change[:-1]))
-
-
-def less_room(program: Program, room: Room, target: Target) -> Room:
-    """``room`` itself where the plan takes no more memory than one without the temporaries of layers that use it, else
-    what is left for each of them then."""
-    if has_control_flow(program.body):
-        return NO_ROOM
-    kernels = {kernel.name: kernel for kernel in program.kernels}
-    layout = program.body, kernels, program.buffers, target
-    calls = _calls(program, room)
-    own = _temporaries(program, set(calls.values()))
-    without = {request.name for requests in own.values() for request in requests}
-    (plan,), (least,) = program.plan.pools, plan_memory(*layout, without=without).pools
+def less_room(program: Program, direct: Program, room: Room, target: Target) -> Room:
+    """``room`` itself where the plan of a ``program`` that has it takes no more memory than one without, else what is
+    left for each layer then."""
+    (plan,), (least,) = program.plan.pools, direct.plan.pools
     if plan.size <= least.size and plan.whole <= least.whole:
         return room
-    taken = {number: sum(request.nbytes for request in requests) for number, requests in own.items()}
-    needed = bytes_by_call(*layout)
-    excess = {number: max(0, needed[number] - least.ram) for number in own}
-    if not any(excess.values()):
-        excess[max(taken, key=lambda number: taken[number])] = max(plan.size - least.size, plan.whole - least.whole)
-    return {
-        name: left
-        for name, number in calls.items()
-        if (left := max(0, taken[number] - excess[number]) if excess[number] else room[name])
-    }
+    needed, own, before = _needed(program, target), _temporaries(program), _temporaries(direct)
+    calls = {name: number for name, number in _calls(program, room).items() if own[number] > before[number]}
+    excess = {name: needed[number] - least.ram for name, number in calls.items() if needed[number] > least.ram}
+    if calls and not excess:
+        largest = max(calls, key=lambda name: own[calls[name]])
+        excess = {largest: max(plan.size - least.size, plan.whole - least.whole)}
+    left = {**room, **{name: own[calls[name]] - nbytes for name, nbytes in excess.items()}}
+    return {name: nbytes for name, nbytes in left.items() if name in calls and nbytes > 0}
 
 
-def _calls(program: Program, room: Room) -> dict[str, int]:
-    """The calls of layers with room, by the names of their first results."""
+def _calls(program: Program, layers: Collection[str]) -> dict[str, int]:
+    """The calls of layers, by the names of their first results."""
     found: dict[str, int] = {}
     for number, call in enumerate(program.calls):
         for name in call.args:
-            if name in room:
+            if name in layers:
                 found.setdefault(name, number)
     return found
 
 
-def _temporaries(program: Program, calls: Collection[int]) -> dict[int, list[Request]]:
-    """What lives during one of the ``calls`` alone, by their numbers."""
+def _needed(program: Program, target: Target) -> Mapping[int, int]:
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    found: dict[int, list[Request]] = {number: [] for number in calls}
+    return bytes_by_call(program.body, kernels, program.buffers, target)
+
+
+def _temporaries(program: Program) -> list[int]:
+    """For each call the bytes of what lives during it alone, and is no result."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    found = [0] * len(program.calls)
+    values = set(program.taps.values())
     for request in tensor_requests(program.body, kernels, program.buffers):
-        inside = program.buffers[request.name].storage is Storage.ARENA
-        if inside and request.first == request.last and request.first in found:
-            found[request.first].append(request)
+        inside = program.buffers[request.name].storage is Storage.ARENA and request.name not in values
+        if inside and request.first == request.last:
+            found[request.first] += request.nbytes
     return found

@@ -85,21 +85,24 @@ class Results:
 
     def epilogue(
         self, values: Buffer, count: int, position: Position, again: Expr | None = None, together: int = 1,
-        bias: Buffer | None = None,
+        bias: Buffer | None = None, begin: Expr | int = 0,
     ) -> Block:  # fmt: skip
-        """What of the body is left behind ``count`` pixels of ``values``, to which the ``bias`` of each channel is
-        added, but for the first ``again``. As many as ``together`` are neighbours in a row."""
+        """What of the body is left behind ``count`` pixels of ``values`` from ``begin`` on, to which the ``bias`` of
+        each channel is added, but for the first ``again``. As many as ``together`` are neighbours in a row."""
         done = None if self.requantization is None else self.requantization.value
 
         def index(slot: Expr, c: Expr) -> tuple[Expr, ...]:
             return (*self.place(position(slot)), c + self.first)
 
         def value(slot: Expr, c: Expr) -> Expr:
-            return values[slot, c] if bias is None else values[slot, c] + bias[c]
+            found = values[begin + slot, c]
+            return found if bias is None else found + bias[c]
 
         rescaling = rescaling_behind(self.ctx, self.refs, done) if again is None else None
         if rescaling is not None:
-            runs = rescaling.pixels(self.names.fresh, values, count, lambda slot, c: index(slot, as_expr(c)), together)
+            runs = rescaling.pixels(
+                self.names.fresh, values, count, lambda slot, c: index(slot, as_expr(c)), together, begin
+            )
             if runs is not None:
                 return runs
         block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)

@@ -36,10 +36,11 @@ class Rescaling:
 
     def pixels(
         self, names: Callable[[str], str], values: Buffer, count: int, index: Callable[[Expr, int], Sequence[Expr]],
-        together: int,
+        together: int, begin: Expr | int = 0,
     ) -> Block | None:  # fmt: skip
-        """The loop over ``count`` pixels of ``values``, of which as many as ``together`` are neighbours in the tensors;
-        ``index`` is the place of a channel of each. ``None`` where their channels are no whole steps."""
+        """The loop over ``count`` pixels of ``values`` from ``begin`` on, of which as many as ``together`` are
+        neighbours in the tensors; ``index`` is the place of a channel of each. ``None`` where their channels are no
+        whole steps."""
         channels = values.shape[-1]
         if together > 1 and not all(ref.buffer.shape[-1] == channels for ref in (self.other, self.y)):
             together = 1
@@ -50,7 +51,7 @@ class Rescaling:
         place = index(first, 0)
         pointers = (
             Pointer(self.other.buffer, self.other.at(tuple(place))),
-            Pointer(values, (first, as_expr(0))),
+            Pointer(values, (begin + first, as_expr(0))),
             Pointer(self.y.buffer, self.y.at(tuple(place))),
         )
         scalars = (channels * together, self.m, self.own, self.bias)

@@ -96,18 +96,30 @@ class Sink(Protocol):
     def fill(self, first: Expr, taps: int) -> Block: ...
 
 
-def window_rows(
-    ctx: KernelContext, window: Window, position: Sequence[Expr], sink: Sink, whole: bool = True
-) -> Block:
-    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border. No row is ``whole``
-    where some of its taps are always beyond it."""
+def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: Sink) -> Block:
+    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border."""
     if not window.kernel:
         return sink.copy(as_expr(0), 1, position)
 
     def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
-        return tap_row(ctx, window, number, where, start, sink, whole)
+        return tap_row(ctx, window, number, where, start, sink)
 
     return over_rows(ctx, window, position, row, lambda number: sink.fill(number, window.kernel[-1]))
+
+
+def window_taps(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: Sink) -> Block:
+    """Every tap under the pixel at ``position`` by itself, where no row of taps ever lies inside as a whole."""
+    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel]
+    starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
+    where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation, strict=True)]
+    number = row_major(taps, window.kernel)
+    block = sink.copy(number, 1, (position[0], *where))
+    valid = all_of([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
+    if valid is not None:
+        block = (If(valid, block, sink.fill(number, 1)),)
+    for tap, extent in reversed(list(zip(taps, window.kernel))):
+        block = loop(tap, extent, *block)
+    return block
 
 
 Row = Callable[[Expr, Sequence[Expr], Expr], Block]
@@ -132,10 +144,9 @@ def over_rows(
 
 
 def tap_row(
-    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: Sink, whole: bool = True
+    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: Sink
 ) -> Block:
-    """The taps along the width, of which the first has number ``first`` and lies at column ``start``; no row is
-    ``whole`` where some are always beyond the border."""
+    """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
     width = window.kernel[-1]
     tap = Var(ctx.names.fresh("tap"))
     column = start + tap * window.dilation[-1]
@@ -144,7 +155,7 @@ def tap_row(
     if valid is not None:
         one = (If(valid, one, sink.fill(first + tap, 1)),)
     single = loop(tap, width, *one)
-    if not window.side_by_side or not whole or width == 1:
+    if not window.side_by_side or width == 1:
         return single
     run = sink.copy(first, width, (*where, start))
     interior = window.inside(len(window.kernel) - 1, start, width)

@@ -56,7 +56,7 @@ from ..kernel import KernelContext
 from ..nibble_weights import are_nibbles
 from ..requantization import fixed_form
 from ..staging import run_copy
-from ..window import window_rows
+from ..window import window_rows, window_taps
 
 KEPT_BYTES = 1 << 16
 """Of the filters of a layer that are transformed while compiling."""
@@ -78,7 +78,8 @@ def is_roomy(node: Node, cpu: Cpu) -> bool:
 def _is_large(conv: Node) -> bool:
     macs = OPS["conv"].macs
     assert macs is not None
-    return conv.operands[0].dtype is DType.I8 and _has_taps(conv) and macs(conv) >= FEWEST_MACS
+    whole = conv.operands[0].dtype is DType.I8 and conv.attrs["group"] == 1
+    return whole and _has_taps(conv) and macs(conv) >= FEWEST_MACS
 
 
 def _has_taps(conv: Node) -> bool:
@@ -120,8 +121,6 @@ class _Convolution:
         self.work, self.ctx = work, work.ctx
         self.depth = work.window.depth
         self.groups = self.depth // GROUP
-        _, height, width = work.shape
-        self.patches_of_all = (-(-height // OUTPUTS), -(-width // COLUMNS))
         spends = self.ctx.cpu.spends_memory
         self.kept = min(work.channels, KEPT_BYTES // self.filter_bytes * STREAM.tile) if spends else 0
         self.patches = (1, 1) if self.kept == work.channels else self._patches(PATCH_BYTES if spends else self._free)
@@ -153,15 +152,11 @@ class _Convolution:
         return int((self.ctx.room - once) * share)
 
     def _patches(self, room: int) -> tuple[int, int]:
-        """As many as the ``room`` holds: a part of a row of them, or several rows, where work on the results does not
-        go along rows."""
+        """As many as the ``room`` holds: a part of a row of them, or several rows."""
         most = min(room, PATCH_BYTES) // self._input_bytes
-        below, beside = self.patches_of_all
-        rq = self.work.requantization
-        if most < beside:
-            return 1, _divisor(beside, most)
-        several = beside == 1 or (rq is not None and rq.whole)
-        return _divisor(below, most // beside) if several else 1, beside
+        _, height, width = self.work.shape
+        beside = _together(COLUMNS, width, most)
+        return _together(OUTPUTS, height, most // beside if beside == -(-width // COLUMNS) else min(most, 1)), beside
 
     def _numbers(self) -> tuple[str, np.ndarray, tuple[int, ...]]:
         """The block, the factors of channels and the last scalars: by multipliers where these are exact, else by
@@ -198,9 +193,8 @@ class _Convolution:
             return image, _clamped(at[0], OUTPUTS, height) + row, _clamped(at[1], COLUMNS, width) + column
 
         def position(slot: Expr) -> tuple[Expr, ...]:
-            """Of outputs of all patches, one behind the other."""
-            which, at = slot // size if count > 1 else as_expr(0), slot % size
-            return place(which // beside, which % beside, at // COLUMNS, at % COLUMNS)
+            """Of an output of a patch."""
+            return place(i, j, slot // COLUMNS, slot % COLUMNS)
 
         def each(*body: Stmt) -> Block:
             """For all patches that are computed together."""
@@ -223,9 +217,9 @@ class _Convolution:
         if kept < work.channels:
             body += self._at_run_time(kept, factors, multiply)
         if values is not None:
-            body += work.epilogue(values, count * size, position, together=COLUMNS)
-        parts = [of_all // together for of_all, together in zip(self.patches_of_all, self.patches, strict=True)]
-        for var, extent in ((part, parts[1]), (pair, parts[0]), (image, images)):
+            body += each(*work.epilogue(values, size, position, together=COLUMNS, begin=number * size))
+        pairs, parts = -(-height // OUTPUTS) // below, -(-width // COLUMNS) // beside
+        for var, extent in ((part, parts), (pair, pairs), (image, images)):
             body = loop(var, extent, *body)
         return body
 
@@ -260,14 +254,17 @@ class _Convolution:
         _, height, width = self.work.shape
         places = (height - OUTPUTS + 1, width - COLUMNS + 1)
         window = replace(self.work.window, kernel=PATCH, stride=(1, 1), outputs=places)
-        firsts = (min(part * COLUMNS, places[1] - 1) - window.pad[1] for part in range(self.patches_of_all[1]))
-        whole = any(0 <= first <= window.extent[1] - PATCH[1] for first in firsts)
-        return window_rows(self.ctx, window, position, _Patch(self, patch), whole)
+        firsts = (min(part * COLUMNS, places[1] - 1) - window.pad[1] for part in range(-(-width // COLUMNS)))
+        gather = window_rows if any(0 <= first <= window.extent[1] - PATCH[1] for first in firsts) else window_taps
+        return gather(self.ctx, window, position, _Patch(self, patch))
 
 
-def _divisor(number: int, most: int) -> int:
-    """The greatest divisor up to ``most``, 0 where there is none."""
-    return max((count for count in range(1, min(number, most) + 1) if number % count == 0), default=0)
+def _together(size: int, extent: int, most: int) -> int:
+    """How many parts of an ``extent`` are computed together, a divisor of their number up to ``most``; 0 where there is
+    none. Where the last part overlaps that before, it is one or all: bounds of places are proven of one loop."""
+    number = -(-extent // size)
+    counts = (count for count in range(1, min(number, most) + 1) if number % count == 0)
+    return max((count for count in counts if extent % size == 0 or count in (1, number)), default=0)
 
 
 def _clamped(number: Expr, size: int, extent: int) -> Expr:

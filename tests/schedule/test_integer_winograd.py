@@ -106,6 +106,10 @@ GRAPHS = {
     "some for parts of rows, and a sum": integer_conv_graph(
         (1, 3, 16, 64), (34, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005, residual=True
     ),
+    "a sum behind what overlaps": integer_conv_graph((1, 7, 13, 8), (8, 3, 3, 8), pad=(1, 1, 1, 1), residual=True),
+    "a sum behind all that overlaps, at run time": integer_conv_graph(
+        (1, 9, 20, 64), (34, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005, residual=True
+    ),
     "halves that go to even": integer_conv_graph((1, 2, 8, 8), (4, 3, 3, 8), pad=(1, 1, 1, 1), ties=True),
     "exact multipliers": integer_conv_graph((1, 4, 8, 4), (4, 3, 3, 4), pad=(1, 1, 1, 1), rounded=True),
     "nibbles": integer_conv_graph((1, 8, 8, 64), (64, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005, outliers=()),
