@@ -51,6 +51,27 @@ ACTIVATIONS: dict[str, Expansion] = {
 
 
 @dataclass(frozen=True)
+class Sums:
+    """``target[slot, at + n]`` for the n-th of ``rows`` of both weights: the bias and the product with x at time ``t``,
+    if there is one, plus those of ``state[slot]``."""
+
+    target: Buffer
+    at: int
+    rows: range
+    t: Expr | None = None
+    state: Buffer | None = None
+
+
+@dataclass(frozen=True)
+class Units:
+    """Statements for each of ``count`` units, or of all units of some sections one after the other. They read and write
+    what belongs to this unit alone, in any of the sections."""
+
+    count: int
+    body: Callable[[Expr], Block]
+
+
+@dataclass(frozen=True)
 class Cell:
     """One direction of a recurrence for one batch, or where a schedule says so, for all of them."""
 
@@ -108,14 +129,18 @@ class Cell:
 
     # ------------------------------------------------------------ sums
 
-    def sums(
-        self, target: Buffer, at: int, rows: range, t: Expr | None = None, state: Buffer | None = None
-    ) -> Block:
-        """``target[slot, at + n]`` for the n-th of ``rows`` of both weights: the bias and the product with x at time
-        ``t``, if there is one, plus those of ``state[slot]``."""
+    def stage(self, sums: Sequence[Sums], units: Sequence[Units]) -> Block:
+        """``sums`` of one state, then ``units`` one after the other."""
+        return (*(stmt for each in sums for stmt in self.sums(each)), *(
+            stmt for each in units for stmt in self.each_unit(each.body, each.count)
+        ))  # fmt: skip
+
+    def sums(self, sums: Sums) -> Block:
+        """The sums of all rows."""
+        t, state = sums.t, sums.state
 
         def one(n: Expr) -> Block:
-            row, adds = n + rows.start, []
+            row, adds = n + sums.rows.start, []
             bias: Expr = const(0, Type(self.dtype))
             if t is not None:
                 adds, bias = [self.input(row, t)], self.bias(row, False)
@@ -124,9 +149,10 @@ class Cell:
                 adds.append(self.recurrent(row, state))
                 bias = recurrent if t is None else bias + recurrent
             acc, init = accumulator(self.ctx, "acc", self.dtype, bias)
-            return (*init, *(stmt for add in adds for stmt in add(acc)), store(target[self.slot, n + at], acc[0]))
+            done = store(sums.target[self.slot, n + sums.at], acc[0])
+            return (*init, *(stmt for add in adds for stmt in add(acc)), done)
 
-        return self.each_unit(one, len(rows))
+        return self.each_unit(one, len(sums.rows))
 
     def bias(self, row: Expr, recurrent: bool) -> Expr:
         """The bias of the input weights, or that of the recurrent ones."""
@@ -268,7 +294,8 @@ def _lstm_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: 
         y = bind("y", o * cell.activate(2, new, bind))
         return (*lets.block, store(c[slot, k], new), store(h[slot, k], y), *cell.write(0, (t, k), y))
 
-    return (*cell.sums(gates, 0, range(4 * cell.hidden), t, h), *cell.each_unit(update))
+    sums = Sums(gates, 0, range(4 * cell.hidden), t, h)
+    return cell.stage([sums], [Units(cell.hidden, update)])
 
 
 def _peep(cell: Cell, gate: Expr, section: int, k: Expr, c: Expr) -> Expr:
@@ -306,13 +333,12 @@ def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
         y = lets.bind("y", (1.0 - z) * candidate + z * h[slot, k])
         return (*lets.block, store(h[slot, k], y), *cell.write(0, (t, k), y))
 
-    sums, gating = cell.sums(gates, 0, range(2 * hidden), t, h), cell.each_unit(gate, 2 * hidden)
+    sums, gating, last = Sums(gates, 0, range(2 * hidden), t, h), Units(2 * hidden, gate), Units(hidden, update)
     if before:
-        sums = (*sums, *cell.sums(past, 0, candidates, state=h))
-        last = cell.sums(gates, 2 * hidden, candidates, t)
-    else:
-        last = (*cell.each_unit(reset), *cell.sums(gates, 2 * hidden, candidates, t, past))
-    return (*sums, *gating, *last, *cell.each_unit(update))
+        given = Sums(gates, 2 * hidden, candidates, t)
+        return cell.stage([sums, Sums(past, 0, candidates, state=h), given], [gating, last])
+    first = cell.stage([sums], [gating, Units(hidden, reset)])
+    return (*first, *cell.stage([Sums(gates, 2 * hidden, candidates, t, past)], [last]))
 
 
 def rnn(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
@@ -320,12 +346,12 @@ def rnn(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     return recurrence(ctx, node, (optional(node, 4),), (1,), _rnn_step, cells)
 
 
-def _rnn_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
-    (sums,), (h,), slot = work, states, cell.slot
+def _rnn_step(cell: Cell, memory: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
+    (work,), (h,), slot = memory, states, cell.slot
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        y = lets.bind("y", cell.activate(0, lets.bind("sum", sums[slot, k]), lets.bind))
+        y = lets.bind("y", cell.activate(0, lets.bind("sum", work[slot, k]), lets.bind))
         return (*lets.block, store(h[slot, k], y), *cell.write(0, (t, k), y))
 
-    return (*cell.sums(sums, 0, range(cell.hidden), t, h), *cell.each_unit(update))
+    return cell.stage([Sums(work, 0, range(cell.hidden), t, h)], [Units(cell.hidden, update)])

@@ -24,15 +24,15 @@ from ..ir.loops_rewrite import substitute
 from .names import Names
 
 
-def there_and_back(block: Block, blocks: Collection[Var], names: Names) -> Block:
-    """``block`` with the order of the loops of the variables ``blocks`` turned in odd passes of the loop around: of
-    each loop, and of neighbouring ones. Their passages may run in any order."""
-    return _Turned(blocks, names).of(block, None)
+def there_and_back(block: Block, groups: Sequence[Collection[Var]], names: Names) -> Block:
+    """``block`` with the order of the loops of the variables in ``groups`` turned in odd passes of the loop around: of
+    each loop, and of neighbouring ones of a group. Their passages may run in any order."""
+    return _Turned({var: number for number, group in enumerate(groups) for var in group}, names).of(block, None)
 
 
 @dataclass(frozen=True)
 class _Turned:
-    blocks: Collection[Var]
+    groups: dict[Var, int]
     names: Names
 
     def of(self, block: Block, around: Var | None) -> Block:
@@ -40,11 +40,14 @@ class _Turned:
         done: list[Stmt] = []
         run: list[For] = []
         for stmt in block:
-            if isinstance(stmt, For) and stmt.var in self.blocks and around is not None:
+            group = self.groups.get(stmt.var) if isinstance(stmt, For) and around is not None else None
+            if run and group != self.groups[run[0].var]:
+                done += self._run(run, around)
+                run = []
+            if group is not None:
+                assert isinstance(stmt, For)
                 run.append(stmt)
                 continue
-            done += self._run(run, around)
-            run = []
             if isinstance(stmt, For):
                 stmt = replace(stmt, body=self.of(stmt.body, stmt.var))
             if isinstance(stmt, If):

@@ -10,6 +10,8 @@ import onnx
 import pytest
 from ccml.driver import compile_source, read
 from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.ir.loops import INDEX, For, Store
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.steps import walk_calls
 from ccml.ops.evaluate import evaluate_graph
 from ccml.targets import Machine, select
@@ -104,3 +106,21 @@ def test_peepholes(tmp_path: Path, coupled: int) -> None:
 @pytest.mark.parametrize("op", GATES)
 def test_computed_weights_are_read_where_they_are(tmp_path: Path, op: str) -> None:
     check(model(tmp_path / "m.onnx", op, constant=False), host_machine(), generator="nest")
+
+
+LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4"]
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_gates_follow_the_sums_of_their_block(tmp_path: Path, op: str) -> None:
+    """A loop over blocks of units has products and results, and all CPUs of the ABI read the same weights."""
+    path, weights = model(tmp_path / "m.onnx", op, hidden=192), []
+    for level in LEVELS:
+        program = compile_source(read(path), select("x86", cpu=level)).program
+        (kernel,) = (kernel for kernel in program.kernels if any(isinstance(stmt, For) for stmt in kernel.body))
+        loops = [stmt for stmt in walk_stmts(kernel.body) if isinstance(stmt, For) and stmt.extent == INDEX(12)]
+        results = {stmt.buffer.name for each in loops for stmt in walk_stmts(each.body) if isinstance(stmt, Store)}
+        products = [stmt for each in loops for stmt in walk_stmts(each.body) if isinstance(stmt, For)]
+        assert "y" in results and products, level
+        weights.append(sorted(array.tobytes() for array in program.constants.values()))
+    assert weights[0] == weights[1] == weights[2]

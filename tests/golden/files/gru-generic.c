@@ -33,34 +33,34 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
       }
       work[k_1] = acc_0;
     }
-    for (ptrdiff_t k_3 = 0; k_3 < 4; ++k_3)
+    for (ptrdiff_t k_2 = 0; k_2 < 4; ++k_2)
     {
       float acc_1_0;
-      acc_1_0 = x_3[k_3 + 20];
+      acc_1_0 = x_3[k_2 + 20];
       for (ptrdiff_t j_1 = 0; j_1 < 4; ++j_1)
       {
-        acc_1_0 = acc_1_0 + state[j_1] * x_2[k_3 * 4 + j_1 + 32];
+        acc_1_0 = acc_1_0 + state[j_1] * x_2[k_2 * 4 + j_1 + 32];
       }
-      work_1[k_3] = acc_1_0;
+      work_1[k_2] = acc_1_0;
     }
-    for (ptrdiff_t k_2 = 0; k_2 < 8; ++k_2)
+    for (ptrdiff_t k_3 = 0; k_3 < 4; ++k_3)
     {
-      const float sum = work[k_2];
+      float acc_2_0;
+      acc_2_0 = x_3[k_3 + 8];
+      for (ptrdiff_t i_1 = 0; i_1 < 3; ++i_1)
+      {
+        acc_2_0 = acc_2_0 + x[t * 3 + i_1] * x_1[k_3 * 3 + i_1 + 24];
+      }
+      work[k_3 + 8] = acc_2_0;
+    }
+    for (ptrdiff_t k_4 = 0; k_4 < 8; ++k_4)
+    {
+      const float sum = work[k_4];
       const float x_4 = ccml_f32_min(87.33f, ccml_f32_max(-89.0f, sum));
       const float shifted = x_4 * -1.442695f + 1.2582912e+07f;
       const float n = shifted - 1.2582912e+07f;
       const float r = n * 1.4286068e-06f + (n * 0.69314575f + x_4);
-      work[k_2] = 1.0f / ((1.0f - (r * r * ((((-0.0013814507f * r + 0.008368756f) * r + -0.041668393f) * r + 0.1666652f) * r + -0.49999994f) + r)) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 127u) << 23u) + 1.0f);
-    }
-    for (ptrdiff_t k_4 = 0; k_4 < 4; ++k_4)
-    {
-      float acc_2_0;
-      acc_2_0 = x_3[k_4 + 8];
-      for (ptrdiff_t i_1 = 0; i_1 < 3; ++i_1)
-      {
-        acc_2_0 = acc_2_0 + x[t * 3 + i_1] * x_1[k_4 * 3 + i_1 + 24];
-      }
-      work[k_4 + 8] = acc_2_0;
+      work[k_4] = 1.0f / ((1.0f - (r * r * ((((-0.0013814507f * r + 0.008368756f) * r + -0.041668393f) * r + 0.1666652f) * r + -0.49999994f) + r)) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 127u) << 23u) + 1.0f);
     }
     for (ptrdiff_t k_5 = 0; k_5 < 4; ++k_5)
     {
