@@ -139,9 +139,7 @@ class Depthwise:
     def _loops(self) -> Block:
         names, out = self.names, self.out
         outer = [Var(names.fresh("n")), *(Var(names.fresh("o")) for _ in out[1:-2])]
-        shape = None if self.ctx.decision is None else self.ctx.decision.shape
-        decided = None if shape is None else min(shape.rows, out[-2])
-        width = decided or block_width(self.ctx.cpu, out[-2], self.kernel[-1])
+        width = self.width
         block: Block = ()
         *above, last = outer
         for first, count, height in pieces(out[-3], self.height(width)):
@@ -153,6 +151,13 @@ class Depthwise:
         for var, extent in reversed(list(zip(above, out[:-3], strict=True))):
             block = loop(var, extent, *block)
         return block
+
+    @cached_property
+    def width(self) -> int:
+        """Outputs along the width in a block, as decided or as registers allow."""
+        shape = None if self.ctx.decision is None else self.ctx.decision.shape
+        decided = None if shape is None else min(shape.rows, self.out[-2])
+        return decided or block_width(self.ctx.cpu, self.out[-2], self.kernel[-1])
 
     def height(self, width: int) -> int:
         """Rows of ``width`` outputs in a block."""
