@@ -4,13 +4,16 @@ For a block of ``rows`` outputs along the width, each input column under the blo
 multiplied into every output that sees it. Where registers allow, a block has two such rows of outputs, one below the
 other: what both see is loaded, and brought into the type of the sums, once, and there are twice as many sums that do
 not wait for each other.
+
+All channels of a block come one behind the other, so that each pixel under it, and each tap, is a stream of its own:
+more than the hardware follows. Where the second cache does not keep them, their lines are fetched some vectors ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 
@@ -26,6 +29,8 @@ from ..ir.loops import (
     ExprLike,
     Let,
     Load,
+    Pointer,
+    Prefetch,
     Space,
     Stmt,
     Type,
@@ -38,11 +43,14 @@ from ..ops.attributes import ints
 from ..targets.target import Cpu
 from .blocking import pieces
 from .byte_operands import Columns
+from .contraction_loops import KEPT
 from .kernel import KernelContext
 from .vectorize import stripes
 
 EXACT_FLOATS = 1 << 24
 """Whole numbers below it are float32."""
+AHEAD = 4
+"""Vectors of channels between what is multiplied and what is fetched."""
 COMPACT_WIDTH = 2
 """Outputs along the width in a block of compact code."""
 
@@ -272,15 +280,34 @@ class Depthwise:
         for _, taps in users:
             named = [Var(self.names.fresh("wv"), type_) for _ in range(self.kernel[-1])]
             for kw, var in enumerate(named):
-                out.append(Let(var, _as(type_, Load(self.weights, (*taps, as_expr(kw), channel), lanes))))
+                tap = (*taps, as_expr(kw), channel)
+                out += self._fetched(Load(self.weights, tap, lanes))
+                out.append(Let(var, _as(type_, Load(self.weights, tap, lanes))))
             weights.append([*named])
         for column, seen_by in self.users(rows):
             where = (position[0], *above, base * self.stride[-1] + (column - self.pad[-1]), channel)
             x = Var(self.names.fresh("xv"), type_)
+            out += self._fetched(Load(self.x.buffer, self.x.at(where), lanes))
             out.append(Let(x, _as(type_, Load(self.x.buffer, self.x.at(where), lanes))))
             for (below, _), row in zip(users, weights, strict=True):
                 out.extend(self._accumulate(acc, below * rows + i, x, row[kw]) for i, kw in seen_by)
         return tuple(out)
+
+    @cached_property
+    def far(self) -> bool:
+        """Whether the second cache does not keep the input, and the core is told what it will read."""
+        cpu, x = self.ctx.cpu, self.x.buffer
+        return cpu.prefetch is not None and prod(x.shape) * x.dtype.size > cpu.caches[0].size * KEPT
+
+    def _fetched(self, loaded: Load) -> Block:
+        """Fetches what the block some vectors of channels ahead loads in the place of ``loaded``; of few channels, most
+        would be of the next pixel."""
+        lines, vector = self.ctx.cpu.prefetch, loaded.lanes * loaded.buffer.dtype.size
+        few = self.channels < 2 * AHEAD * loaded.lanes
+        if not self.far or lines is None or 2 * vector < lines.size or few:
+            return ()
+        *outer, channel = loaded.index
+        return (Prefetch(Pointer(loaded.buffer, (*outer, channel + AHEAD * loaded.lanes))),)
 
     def _accumulate(self, acc: Buffer, row: int, x: Expr, w: Expr) -> Stmt:
         at = (as_expr(row),)

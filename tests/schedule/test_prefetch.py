@@ -8,19 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.driver import compile_model
+from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_assembly
-from ccml.ir.loops import INDEX, Access, Binary, Block, Buffer, Const, Expr, For, Kernel, Prefetch, Type, Var
+from ccml.ir.loops import INDEX, Access, Binary, Block, Buffer, Const, Expr, For, Kernel, Prefetch, Space, Type, Var
 from ccml.ir.loops_rewrite import stmt_loads, walk_stmts
 from ccml.ir.types import DType
 from ccml.schedule.prefetch import Stream
 from ccml.targets import select
 from ccml.targets.target import CacheLines
-from onnx import TensorProto
+from onnx import TensorProto, save
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.numpy_helper import from_array
+from onnxruntime import InferenceSession
 
 LINE = 64
 X86 = select("x86", cpu="x86-64-v3")
+V4 = select("x86", cpu="x86-64-v4")
 
 
 def value(expr: Expr, names: dict[Var, int]) -> int:
@@ -122,3 +125,37 @@ def test_of_no_passages_none_fetches() -> None:
     stream = Stream(weights, 512, (INDEX(0),), 16, INDEX(512), (), lines)
     assert stream.next_block(INDEX(0), 0) == ()
     assert len(stream.next_block(INDEX(0), 4)) == 4  # 1024 bytes, a quarter of 16 lines
+
+
+def depthwise(path: Path, channels: int, side: int) -> Path:
+    weights = np.random.default_rng(1).standard_normal((channels, 1, 5, 5)).astype(np.float32)
+    x, y = (make_tensor_value_info(name, TensorProto.FLOAT, (1, channels, side, side)) for name in "xy")
+    relu, conv = make_node("Relu", ["x"], ["h"]), make_node("Conv", ["h", "w"], ["y"], group=channels, pads=[2] * 4)
+    graph = make_graph([relu, conv], "g", [x], [y], [from_array(weights, "w")])
+    save(make_model(graph, opset_imports=[make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def fetched_and_loaded(path: Path) -> tuple[set[str], set[str]]:
+    """Places of activations in the innermost loops over channels, without the channel: what is fetched and loaded."""
+    program = compile_model(path, V4).program
+    (kernel,) = (kernel for kernel in program.kernels if any(buffer.shape[-3:-1] == (5, 5) for buffer in kernel.params))
+    fetched, loaded = set(), set()
+    for stmt in walk_stmts(kernel.body):
+        if isinstance(stmt, Prefetch) and stmt.pointer.buffer.space is Space.GLOBAL:
+            fetched.add(f"{stmt.pointer.buffer.name} {stmt.pointer.index[:-1]}")
+        loaded |= {f"{load.buffer.name} {load.index[:-1]}" for load in stmt_loads(stmt) if len(load.buffer.shape) > 2}
+    return fetched, loaded
+
+
+def test_pixels_of_large_depthwise_layers_are_fetched(tmp_path: Path) -> None:
+    """Each pixel and tap is a stream of channels. What the second cache keeps, and few channels, need none of that."""
+    path = depthwise(tmp_path / "m.onnx", 256, 24)
+    fetched, loaded = fetched_and_loaded(path)
+    assert fetched == loaded and loaded
+    x = np.random.default_rng(2).standard_normal((1, 256, 24, 24)).astype(np.float32)
+    (expected,) = InferenceSession(path).run(None, {"x": x})
+    (found,) = JitModel(compile_model(path, host_machine()).program).run({"x": x}).values()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-5)
+    assert not fetched_and_loaded(depthwise(tmp_path / "small.onnx", 256, 9))[0]
+    assert not fetched_and_loaded(depthwise(tmp_path / "few.onnx", 64, 56))[0]
