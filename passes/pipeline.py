@@ -22,6 +22,7 @@ from .fold_affine import fold_affine
 from .fold_constants import fold_constants
 from .fuse import fuse
 from .integerize import integerize
+from .merge_reduced_axes import merge_reduced_axes
 from .precision import FloatFormat, halves
 from .rewrite import Pass, until_stable
 from .signed_halfwords import signed_halfwords
@@ -66,6 +67,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fold_affine", fold_affine),
     ("clean_up", clean_up),
     ("drop_channels", drop_channels),
+    ("merge_reduced_axes", merge_reduced_axes),
     ("halves", halves),
     ("bfloats", bfloats),
     ("fuse", fuse),
