@@ -59,7 +59,6 @@ from .emit_c.model_name import model_name
 from .emit_llvm.jit import JitModel, StateMemory, host_features, host_machine
 from .errors import CcmlError, ErrorCode, not_by_rows
 from .fitting import Case, check_budget, with_ways_out
-from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
 from .ir.types import DType
 from .loaded_model import LoadedModel
@@ -72,10 +71,11 @@ from .passes.precision import FloatFormat
 from .processes import allowed
 from .quantization.device import Device
 from .quantization.images import ImageOptions
+from .quantization.model_file import quantize
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
-from .report.budget import NO_BUDGET, Budget, board_budget, check_board, require_board
+from .report.budget import NO_BUDGET, Budget, check_board, whole_budget
 from .report.profile import Profile, TimedProfile, build_profile, build_timed_profile
 from .report.read import read_firmware as read_firmware_file
 from .report.read import read_reports as read_report_files
@@ -269,16 +269,6 @@ def link(
         return write_library(linked, compiled, kinds, out, languages, write_more)
 
 
-def board_target(board: str) -> str:
-    """The target of a board. Raises ``BAD_OPTION`` where there is no such board."""
-    return require_board(board).target
-
-
-def whole_budget(budget: Budget, board: str | None, goal: Goal) -> Budget:
-    """``budget`` with the limits of ``board``."""
-    return budget if board is None else board_budget(require_board(board), goal, budget)
-
-
 def _known_sample(source: Source, file: PathLike | None) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
     """The first sample of ``file``, or a seeded random one, and the outputs that this machine finds for it."""
     native = host_machine()
@@ -297,52 +287,6 @@ def load(
     """
     source, _ = _read(path, options, quantization)
     return LoadedModel(compile_source(source, host_machine()))
-
-
-def quantize(
-    path: PathLike,
-    quantization: Quantization,
-    output: PathLike | None = None,
-    options: ModelOptions = DEFAULT_OPTIONS,
-    *,
-    target: str | None = None,
-    abi: str | None = None,
-    cpu: str | None = None,
-    goal: Goal = DEFAULT_GOAL,
-    budget: Budget = NO_BUDGET,
-    board: str | None = None,
-) -> QuantizedSource:
-    """Quantizes the ONNX model ``path`` and measures what that cost. ``output`` is the QDQ model to write, if any.
-
-    With a ``target`` or a ``board``, precision is mixed by what it costs there, compiled by ``goal``. Limits of
-    ``budget`` or ``goal.max_ram`` are made use of: the outputs have the best SQNR that fits, or what the options demand
-    at the least cost. Raises ``BUDGET`` where that cannot be.
-
-    >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
-    >>> result.accuracy.outputs[0].sqnr_db
-    >>> ccml.quantize("kws.onnx", quantization, target="cortex-m4", budget=ccml.Budget(max_cycles=4_000_000))
-    """
-    check_output_file(output, ".onnx")
-    steering = budget.has_limits or goal.max_ram is not None
-    if target is None and board is None and steering:
-        reason = "a budget is that of a target, which is not known"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--target NAME, or --board NAME")
-    if steering and quantization.options.mode is not Mode.INT8:
-        reason = f"{quantization.options.mode.value} has no precision that a budget could choose"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--to int8, or give the budget to 'ccml compile'")
-    device = None
-    if target is not None or board is not None:
-        check_goal(goal)
-        if board is not None:
-            target = check_board(board, target or board_target(board)).target
-        machine, whole = find_machine(str(target), abi, cpu), whole_budget(budget, board, goal)
-        every_cpu = whole.max_flash is not None and cpu is None
-        every_cpu = every_cpu and dispatches_by_default(machine, DEFAULT_EMIT, DEFAULT_ARTIFACT)
-        device = Device(machine, goal, whole, DEFAULT_EMIT, every_cpu, steering=steering)
-    result = quantize_source(read(path, options), quantization, device)
-    if output is not None:
-        save_graph(result.source.graph, output)
-    return result
 
 
 def _read(

@@ -135,10 +135,11 @@ def command(
     check_output_file(page, ".html")
     with progress():
         from .. import api
+        from ..report.budget import board_target, whole_budget
 
         start = perf_counter()
         result = api.compile(
-            model, target or api.board_target(str(board)), output, abi=abi, cpu=cpu, emit=emit, options=options,
+            model, target or board_target(str(board)), output, abi=abi, cpu=cpu, emit=emit, options=options,
             dump_ir=dump_ir, quantization=quantization, goal=goal, packages=packages, bindings=bindings,
             file=file, budget=budget, board=board, artifact=artifact, jobs=jobs,
         )  # fmt: skip
@@ -147,7 +148,7 @@ def command(
     if report.accuracy is not None:
         title = accuracy_title(report.model.file, report.options.quantize)
         write_accuracy(report.accuracy, title, report_file, chart_file)
-    whole = api.whole_budget(budget, board, goal)
+    whole = whole_budget(budget, board, goal)
     if page is not None:
         api.write_page([artifact.report for artifact in result.artifacts], page, whole.clock)
     if as_json:

@@ -65,10 +65,10 @@ def command(
     with progress():
         from dataclasses import asdict
 
-        from .. import api
+        from ..quantization.model_file import quantize
 
         start = perf_counter()
-        result = api.quantize(
+        result = quantize(
             model, quantization, output, options, target=target, abi=abi, cpu=cpu, goal=goal, budget=budget, board=board
         )  # fmt: skip
         seconds = perf_counter() - start

@@ -89,7 +89,10 @@ def prepare(graph: Graph, samples: Samples | None = None) -> Graph:
 
 # OpenBLAS's threads wait for the next product in a loop. Where products take microseconds, and others want the
 # processors, nearly all of the time goes there.
-@threadpool_limits.wrap(limits=1, user_api="blas")
+in_one_thread = threadpool_limits.wrap(limits=1, user_api="blas")
+
+
+@in_one_thread
 def quantize_graph(
     graph: Graph,
     samples: Samples,

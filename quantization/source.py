@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from ..verification.mends import Tried, propose_mend
 from ..verification.metric import Metric, evaluate_metric, find_metric
 from . import MixedPrecision, QuantizeOptions, quantize_graph
 from .calibration import DEFAULT_IMAGES, CalibrationData, Sample, read_calibration, stacked_samples
-from .device import Device
 from .images import ImageOptions
 from .input_check import doubts, input_ranges
 from .options import Mode
-from .sequences import with_states
+from .quantize import in_one_thread
+
+if TYPE_CHECKING:
+    from .device import Device
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +65,7 @@ class QuantizedSource:
     accuracy: Accuracy
 
 
+@in_one_thread
 def quantize_source(source: Source, wanted: Quantization, device: Device | None = None) -> QuantizedSource:
     """Quantizes ``source`` and measures the result. ``device`` is what it is for: precision is mixed for its limits, or
     by what it costs there.
@@ -171,7 +175,11 @@ def _read(graph: Graph, given: PathLike | Iterable[Sample], images: ImageOptions
         data = read_calibration(Path(given), inputs, images)
     else:
         data = stacked_samples(given, inputs)
-    return replace(data, samples=with_states(graph, data.samples)) if kept else data
+    if not kept:
+        return data
+    from .sequences import with_states  # what generates code takes long to import
+
+    return replace(data, samples=with_states(graph, data.samples))
 
 
 def _shown(given: PathLike | Iterable[Sample]) -> str:

@@ -111,6 +111,16 @@ def board_budget(board: DevelopmentBoard, goal: Goal, given: Budget = NO_BUDGET)
     )
 
 
+def board_target(board: str) -> str:
+    """The target of a board. Raises ``BAD_OPTION`` where there is no such board."""
+    return require_board(board).target
+
+
+def whole_budget(budget: Budget, board: str | None, goal: Goal) -> Budget:
+    """``budget`` with the limits of ``board``."""
+    return budget if board is None else board_budget(require_board(board), goal, budget)
+
+
 def run_cycles(totals: Totals) -> int | None:
     """The most cycles that are predicted of a run, ``None`` where they are not known."""
     return totals.cycles_high if totals.cycles_high is not None else totals.cycles

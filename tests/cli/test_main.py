@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import ccml as package
+import numpy as np
 import pytest
 from ccml.cli import run as run_command
 from ccml.errors import CcmlError, ErrorCode
@@ -16,6 +17,8 @@ from tests.cli.command_line import DIGITS, ccml
 HEAVY = ("numpy", "onnx", "llvmlite", "pycparser")
 UNUSED = ("onnx.reference", "jinja2", "ccml.frontend_tflite.translate")
 """What a compilation does not need: references for verification, templates of packages, another format's operators."""
+GENERATING = ("llvmlite", "pycparser", "ccml.schedule.lower")
+"""What only code is generated with."""
 
 
 def test_help_lists_every_command() -> None:
@@ -62,10 +65,24 @@ def test_a_compilation_loads_what_it_needs(tmp_path: Path) -> None:
 def test_reading_and_quantizing_load_no_generators_of_code() -> None:
     code = (
         "import sys, ccml.driver, ccml.quantization\n"
-        "print([name for name in ('llvmlite', 'pycparser', 'ccml.schedule.lower') if name in sys.modules])\n"
+        f"print([name for name in {GENERATING!r} if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_command_quantize_loads_no_generators_of_code(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.npy"
+    np.save(samples, np.random.default_rng(0).random((6, 1, 8, 8), np.float32))
+    words = ["quantize", str(DIGITS), "--calibration", str(samples), "-q"]
+    code = (
+        "import sys\n"
+        "from ccml.cli.main import cli\n"
+        f"cli.main({words!r}, standalone_mode=False)\n"
+        f"print([name for name in {GENERATING!r} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.endswith("[]\n")
 
 
 def test_module_runs_as_a_script() -> None:
