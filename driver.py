@@ -24,7 +24,6 @@ from .frontend_onnx import Range, check_used, import_model, load_model, tensor_i
 from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
-from .ir.program import Interface, Program
 from .ir.types import DType, TensorType
 from .ops.control import all_graphs
 from .passes.by_rows import by_rows, input_name
@@ -34,20 +33,22 @@ from .passes.precision import FloatFormat
 from .processes import mapped
 from .program.goal import DEFAULT_GOAL, NOTHING_TUNED, Goal, Optimize
 from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
-from .targets import TARGETS, Machine, find, select
-from .targets.target import Cpu, ElementKind, alike
 
-# What generates code takes long to import, and who reads models or quantizes them has no use for it.
+# What describes targets and generates code takes long to import, and who reads models or quantizes them has no use for
+# it.
 if TYPE_CHECKING:
     from .costs.predict import Costs
     from .emit_llvm.levels import Level
+    from .ir.program import Interface, Program
     from .report.build import Identity
     from .report.schema import Report
+    from .targets import Machine
+    from .targets.target import Cpu
 
 log = logging.getLogger(__name__)
 
 Dump = Callable[[str, Graph], None]
-ProgramDump = Callable[[str, Program], None]
+ProgramDump = Callable[[str, "Program"], None]
 PathLike = str | Path
 
 ALL_ABIS = "all"
@@ -209,6 +210,8 @@ def find_machine(target: str, abi: str | None = None, cpu: str | None = None) ->
 
     Raises ``UNKNOWN_TARGET`` that lists what there is.
     """
+    from .targets import TARGETS, find, select
+
     if cpu == "native":
         from .emit_llvm.jit import host_machine
 
@@ -228,6 +231,8 @@ def find_machine(target: str, abi: str | None = None, cpu: str | None = None) ->
 
 def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -> list[Machine]:
     """One machine, or with ``abi="all"`` one for each ABI of the target; the default one for ``cpu="all"``."""
+    from .targets import find
+
     known, cpu = find(target), None if cpu == ALL_CPUS else cpu
     if abi != ALL_ABIS or known is None:
         return [find_machine(target, abi, cpu)]
@@ -287,6 +292,8 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
 
 def _check_precision(precision: FloatFormat, machine: Machine) -> None:
     """Raises ``BAD_OPTION`` where nothing computes in ``precision``."""
+    from .targets.target import ElementKind
+
     if precision is FloatFormat.BF16 and all(dot.activation is not ElementKind.BF16 for dot in machine.cpu.dots):
         reason = f"{machine.name} has no code for products of bfloat16 (--precision bf16)"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--precision fp32, or --quantize int8 for smaller weights")
@@ -371,6 +378,7 @@ def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
     """``levels``, the most demanding first, without those for CPUs that compute with floats as a less demanding one
     does, and save less than :data:`WORTHWHILE` of its operations."""
     from .program.operations import operations
+    from .targets.target import ElementKind, alike
 
     found: list[tuple[int, Level]] = []
     for level in reversed(levels):
@@ -384,6 +392,8 @@ def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
 def _of_use(compiled: Compiled) -> list[Cpu]:
     """The other CPUs of an ABI, without those that differ from a less demanding one in nothing that the model asks for:
     in instructions for integers or halves, where there are floats alone."""
+    from .targets.target import ElementKind, alike
+
     types = {value.dtype.value for graph in all_graphs(compiled.optimized) for value in graph.values()}
     kinds = {kind for kind in ElementKind if kind.value in types} | {ElementKind.F32}
     known = [compiled.machine.cpu]

@@ -29,6 +29,7 @@ import numpy as np
 from ..ir.build import store
 from ..ir.loops import I32, Access, Block, Buffer, Expr, Kernel, Let, LoopKind, Var
 from ..ir.loops_rewrite import loop
+from ..ir.shifts import PRE_SHIFT, USUAL_SHIFT
 from ..ir.types import DType
 from .common import (
     Number,
@@ -52,11 +53,8 @@ STEP = 2 * PIXELS
 TAPS = 3
 """Of a row, whose elements are staged for several of them at once."""
 FLIP = 128
-PRE_SHIFT = 8
 SCALE = 1 << PRE_SHIFT
 """What accumulators are multiples of."""
-USUAL_SHIFT = 12
-"""The shift behind a multiplication that most layers can have; it has a row of its own, in which it is constant."""
 
 
 def ordered(columns: np.ndarray) -> np.ndarray:

@@ -31,11 +31,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..ir import shifts
 from ..ir.build import lt, select, store
 from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from . import dsp_packed_gemm as packed_gemm
 from .common import Number, byte_of, halves, param, requantized, requantized_fixed, signed
 from .instruction import DSP_FPU, BlockInstruction, Cycles, Formula, linear
 from .tiles import Stream, as_scale, tile_block
@@ -56,7 +56,7 @@ COLUMNS = OUTPUTS * TILES
 PATCH = (TILE, COLUMNS + 2)
 PRE_SHIFT = 2
 """Accumulators are four times the sums."""
-SHIFT = packed_gemm.USUAL_SHIFT - (packed_gemm.PRE_SHIFT - PRE_SHIFT)
+SHIFT = shifts.USUAL_SHIFT - (shifts.PRE_SHIFT - PRE_SHIFT)
 """The shift behind a multiplication that most layers can have, as their factors are those of packed weights."""
 STREAM = Stream(2)
 PRODUCTS = PLACES * STREAM.tile * TILES

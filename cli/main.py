@@ -18,7 +18,6 @@ import click
 
 from .. import __version__
 from ..errors import CcmlError, ErrorCode, ExitCode
-from ..targets import FAMILIES
 from . import boards, doctor, features, inspect, link, new, ops, page, profile, quantize, run, targets, tune, verify
 from . import compile as compile_command
 from .options import JSON_FLAG
@@ -30,8 +29,24 @@ _ALLOCATIONS = 400_000
 """Between two searches for cycles: a hundred megabytes at most."""
 
 
+_HELP = """Compiles ONNX models to C, objects and libraries for {}.
+
+    \b
+    ccml compile kws.onnx -t cortex-m4            C sources, a library, a report
+    ccml verify kws.onnx                          against the ONNX reference
+    ccml page kws_cortex-m4                       the report as a page to look at
+    """
+
+
 class _Group(click.Group):
     """A group that ends with ccml's exit codes, and shows a traceback to those only who ask for it."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """With what the targets are for, which take long to import."""
+        from ..targets import FAMILIES
+
+        self.help = _HELP.format(FAMILIES)
+        super().format_help_text(ctx, formatter)
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **extra: Any
@@ -45,13 +60,6 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    help=f"""Compiles ONNX models to C, objects and libraries for {FAMILIES}.
-
-    \b
-    ccml compile kws.onnx -t cortex-m4            C sources, a library, a report
-    ccml verify kws.onnx                          against the ONNX reference
-    ccml page kws_cortex-m4                       the report as a page to look at
-    """,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 unsupported model, 4 verification mismatch, 5 over budget, "
     "6 toolchain missing.",

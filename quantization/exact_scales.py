@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..blocks.dsp_packed_gemm import PRE_SHIFT, USUAL_SHIFT
 from ..ir.graph import Graph, Node
+from ..ir.shifts import PRE_SHIFT, USUAL_SHIFT
 from ..ops.accumulators import channel_bounds
 from ..ops.attributes import integer, number
 from ..ops.fixed_point import exact_multipliers, have_multipliers

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ..errors import CcmlError, ErrorCode
-from ..program.goal import Goal
-from ..targets import find
-from ..targets.development_boards import DevelopmentBoard, find_board
-from .schema import Totals
+
+# What a budget is compared with takes long to import, and most models are quantized for none.
+if TYPE_CHECKING:
+    from ..program.goal import Goal
+    from ..targets.development_boards import DevelopmentBoard
+    from .schema import Totals
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ def _milliseconds(seconds: float) -> str:
 
 def require_board(name: str) -> DevelopmentBoard:
     """The board called ``name``. Raises ``BAD_OPTION`` where there is none."""
+    from ..targets.development_boards import find_board
+
     try:
         return find_board(name)
     except KeyError as problem:
@@ -89,6 +94,8 @@ def require_board(name: str) -> DevelopmentBoard:
 
 def check_board(name: str, target: str) -> DevelopmentBoard:
     """The board called ``name``. Raises ``BAD_OPTION`` where there is none, or it has another core than ``target``."""
+    from ..targets import find
+
     board = require_board(name)
     known = find(target)
     if known is None or known.name != board.target:

@@ -10,12 +10,15 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.fused import body_of
-from ..targets.target import Cpu, Dot, Machine
+
+if TYPE_CHECKING:
+    from ..targets.target import Cpu, Dot, Machine
 
 MOST_CHUNKS = 64
 """For each thread."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..blocks.dsp_packed_gemm import PRE_SHIFT, USUAL_SHIFT
 from ..ir.graph import Node
+from ..ir.shifts import PRE_SHIFT, USUAL_SHIFT
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.fixed_point import common_multipliers

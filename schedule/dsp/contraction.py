@@ -20,9 +20,7 @@ from ...blocks.dsp_packed_gemm import (
     PACKED_4X1,
     PACKED_4X1_HALFWORD,
     PIXELS,
-    PRE_SHIFT,
     SCALE,
-    USUAL_SHIFT,
     packable,
     packed,
     packed_bias,
@@ -30,6 +28,7 @@ from ...blocks.dsp_packed_gemm import (
 from ...blocks.nibbles import PACKED_HALFWORDS
 from ...blocks.tiles import Stream
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
+from ...ir.shifts import PRE_SHIFT, USUAL_SHIFT
 from ..block_contraction import (
     Contraction,
     Remainder,

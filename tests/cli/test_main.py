@@ -17,8 +17,8 @@ from tests.cli.command_line import DIGITS, ccml
 HEAVY = ("numpy", "onnx", "llvmlite", "pycparser")
 UNUSED = ("onnx.reference", "jinja2", "ccml.frontend_tflite.translate")
 """What a compilation does not need: references for verification, templates of packages, another format's operators."""
-GENERATING = ("llvmlite", "pycparser", "ccml.schedule.lower")
-"""What only code is generated with."""
+GENERATING = ("llvmlite", "pycparser", "ccml.blocks", "ccml.schedule.lower", "ccml.targets")
+"""What code for a target is generated with."""
 
 
 def test_help_lists_every_command() -> None:
