@@ -38,7 +38,9 @@ class FloatRuns:
         if elements * samples.count > _MOST_KEPT:
             return runs
         batches = list(runs.batches(range(samples.count)))
-        kept = {name: np.concatenate([values[name] for values in batches]) for name in batches[0]}
+        kept = batches[0]
+        if len(batches) > 1:
+            kept = {name: np.concatenate([values[name] for values in batches]) for name in kept}
         return FloatRuns(model, samples, kept, len(next(iter(batches[0].values()))))
 
     def batches(self, chosen: Sequence[int]) -> Iterator[Arrays]:

@@ -72,28 +72,28 @@ def peak_steps(peaks: np.ndarray) -> np.ndarray:
 
 def nearest(matrices: np.ndarray, steps: np.ndarray, levels: Levels = WEIGHT_LEVELS) -> np.ndarray:
     """Each weight as the nearest multiple of its column's step, ``steps[group, columns]``."""
-    return _Grid.of(steps[:, np.newaxis, :], np.broadcast_to(levels, steps.shape)[:, np.newaxis, :]).nearest(matrices)
+    along = steps[:, np.newaxis, :]
+    found = _Grid.of(np.broadcast_to(levels, steps.shape)[:, np.newaxis, :]).nearest(matrices / along)
+    return np.multiply(found, along, out=found)
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """What columns can have: multiples of ``step``, from -127 to 127, or from -8 to 7."""
+    """What columns can have, in steps: integers from -127 to 127, or from -8 to 7."""
 
-    step: np.ndarray
     low: np.ndarray
     high: np.ndarray
 
     @staticmethod
-    def of(steps: np.ndarray, most: np.ndarray) -> _Grid:
-        high = np.asarray(most, steps.dtype)
-        return _Grid(steps, -high - (most == NIBBLE_LEVELS).astype(steps.dtype), high)
+    def of(most: np.ndarray) -> _Grid:
+        high = np.asarray(most, np.float64)
+        return _Grid(-high - (high == NIBBLE_LEVELS), high)
 
     def nearest(self, x: np.ndarray) -> np.ndarray:
-        integers = np.asarray(x / self.step)
-        np.rint(integers, out=integers)
-        np.maximum(integers, self.low, out=integers)
-        np.minimum(integers, self.high, out=integers)
-        return np.multiply(integers, self.step, out=integers)
+        """In place."""
+        np.rint(x, out=x)
+        np.maximum(x, self.low, out=x)
+        return np.minimum(x, self.high, out=x)
 
 
 @dataclass(frozen=True)
@@ -133,19 +133,21 @@ def compensated(
     inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: in some ``sweeps`` each row in turn is set to
     its best values, all others given, beginning with the better of that and the nearest weights, so that no column is
     worse than with these. ``damping``, one number or one for each group, times the mean of the diagonal is added to it.
-    One weight hangs on all before it: float32 would round some another way on another processor.
+    One weight hangs on all before it: float32 would round some another way on another processor. All is in steps of the
+    columns, which know nothing of each other.
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
-    hessian = moments.damped(damping)
-    target = np.take_along_axis(matrices, moments.order[:, :, None], axis=1)
-    grid = _Grid.of(steps, np.broadcast_to(np.asarray(levels, np.float64), steps.shape))
+    hessian, along = moments.damped(damping), steps[:, np.newaxis, :]
+    target = np.take_along_axis(matrices, moments.order[:, :, None], axis=1) / along
+    grid = _Grid.of(np.broadcast_to(levels, steps.shape))
     sequential = _sequential(target, grid, _unit_factors(hessian))
-    rounded, gradient = _better(sequential, nearest(target, steps, grid.high), target, hessian)
+    whole = _Grid(grid.low[:, np.newaxis], grid.high[:, np.newaxis])
+    rounded, gradient = _better(sequential, whole.nearest(target.copy()), target, hessian)
     for left in reversed(range(sweeps)):
         _descend(rounded, gradient, grid, hessian, is_last=left == 0)
     result = np.empty(matrices.shape)
-    np.put_along_axis(result, moments.order[:, :, None], rounded, axis=1)
+    np.put_along_axis(result, moments.order[:, :, None], rounded * along, axis=1)
     return result
 
 
@@ -209,7 +211,8 @@ def _descend(
             place = row - begin
             inner = hessian[:, np.newaxis, row, begin:row] @ changes[:, :place]
             slope = gradient[:, row] + inner[:, 0]
-            best = grid.nearest(rounded[:, row] - slope / diagonal[:, row, None])
+            slope /= diagonal[:, row, None]
+            best = grid.nearest(np.subtract(rounded[:, row], slope, out=slope))
             np.subtract(best, rounded[:, row], out=changes[:, place])
             rounded[:, row] = best
         behind = end if is_last else 0
