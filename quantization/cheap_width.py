@@ -9,7 +9,7 @@ than the others, say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -105,6 +105,13 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
         found.add(head)
         room, left = room - costs[head], left - noise[head]
     return frozenset(found)
+
+
+def may_be_worth(parts: Partition, heads: Iterable[str], fixed: Collection[str]) -> list[str]:
+    """Those of ``heads`` that :func:`of_noise` could choose, whatever noise they make."""
+    work = sum(_work(node) for node in parts.graph.nodes if parts.is_integer(node))
+    free = (head for head in heads if _may_be_wide(parts, head, fixed, _HARDEST))
+    return [head for head in free if _cost(parts, head) <= max(_MOST * work, _ROOM)]
 
 
 def _need(noise: float) -> float:

@@ -83,10 +83,14 @@ class Probe(Generic[_Changes]):
         return self.mean(self.noises(changes))
 
     def noises(
-        self, changes: Callable[[int], _Changes], order: Sequence[int] | None = None, limit: float = np.inf
+        self,
+        changes: Callable[[int], _Changes],
+        order: Sequence[int] | None = None,
+        is_lost: Callable[[np.ndarray, Sequence[int]], bool] = lambda noises, places: False,
     ) -> np.ndarray:
-        """The squared error of all that is judged, ``[judged, samples]``. Samples are looked at in ``order``, all or
-        some of them, until the noise is beyond ``limit``; that of the others is 0."""
+        """The squared error of all that is judged, ``[judged, samples]``, of all samples, or of those in ``order``:
+        that of others is 0. They are looked at in that order until the trial ``is_lost`` by what is known of some
+        places; then that of all is infinite."""
         count = len(self.wanted[0])
         found = np.zeros((len(self.wanted), count))
         places = list(range(count)) if order is None else list(order)
@@ -95,8 +99,8 @@ class Probe(Generic[_Changes]):
             for row, own, wanted in zip(found, self.rounded(some, [changes(place) for place in some]), self.wanted):
                 apart = np.subtract(own, wanted[some], dtype=np.float64).reshape(len(some), -1)
                 row[some] = np.einsum("nk,nk->n", apart, apart)
-            if self.mean(found) > limit:
-                break
+            if is_lost(found, places[: begin + len(some)]):
+                return np.full_like(found, np.inf)
         return found
 
     def mean(self, noises: np.ndarray) -> float:
@@ -137,6 +141,13 @@ def judged(graph: Graph) -> list[str]:
     """The outputs, and in the place of those that a softmax makes what it reads: of probabilities few samples make
     nearly all of the noise, those that the model is not sure of."""
     return [_scores(graph, value.name) or value.name for value in graph.outputs if value.dtype.is_float]
+
+
+def with_scores(graph: Graph, original: Graph) -> Graph:
+    """``graph``, which is ``original`` or made of it by quantization, with all that is :func:`judged` among its
+    outputs."""
+    names = {*judged(original)} - {value.name for value in graph.outputs}
+    return replace(graph, outputs=(*graph.outputs, *(value for value in graph.values() if value.name in names)))
 
 
 def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Changes]:

@@ -15,7 +15,7 @@ from ..ir.types import DType
 from ..ops.recurrent import RECURRENCES
 from ..samples import Samples
 from ..verification.runner import runner, work_of
-from .cheap_width import of_few, of_noise, of_recurrences
+from .cheap_width import may_be_worth, of_few, of_noise, of_recurrences
 from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
@@ -27,6 +27,7 @@ from .masks import float_nodes, softmaxes
 from .observe import FloatRuns, Observations, observe, spread
 from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
+from .probe import judged, with_scores
 from .range_choice import Chosen, Folded, Group, Known, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
@@ -61,6 +62,8 @@ HEADROOM = 4.0
 """Of 16 bits, where no range is asked for: a bit of 16 is little beside the noise of bytes, while a value that
 saturates is wrong in all that follows."""
 
+_NOTICED = 0.1
+"""The part of the noise that 16 bits for some tensors have to take away more than, by that of each alone."""
 _CLEAR = 4.0
 """Decibels of difference between widths of tensors that need no comparison of tuned models."""
 
@@ -138,7 +141,7 @@ class Quantizer:
         equalized = Equalized(graph, {})
         if options.equalize:
             equalized = equalize(graph, parts.is_integer, floats, chosen)
-        outputs = [value.name for value in graph.outputs]
+        outputs = [*(value.name for value in graph.outputs), *judged(graph)]
         observed = observe(floats, names, layers, chosen, equalized.divisors, outputs)
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
@@ -175,20 +178,20 @@ class Quantizer:
         whole, measured with float weights, may be another than the sum of its parts. Where ranges were ``chosen``,
         encodings are made from other samples than those that they are tried on: what saturates there will do so
         later."""
-        known: Mapping[str, float]
-        folds: Folded
-        known, folds = ({}, {}) if chosen is None else (chosen.quiet, chosen.folds)
+        folds: Folded = {} if chosen is None else chosen.folds
+        worth = [head for head in may_be_worth(parts, parts.sources, self.interface) if head not in self.wide]
+        if not worth:
+            return self
         encodings = {head: self._encoding(parts, head, _NONE) for head in parts.sources}
         tried = {head: folds.get(head, [each] * FOLDS) for head, each in encodings.items()}
-        alone = {h: trials.noise_alone(h, each) for h, each in tried.items() if h not in known}
-        noise = {**known, **alone}
+        found = trials.probe.mean(trials.noises(tried)) if chosen is None else chosen.noise
+        noise = trials.noise_of_each(tried, worth, _NOTICED * found)
         wide = self.wide | of_noise(parts, noise, self.interface)
-        if wide == self.wide:
+        if sum(noise[head] for head in wide - self.wide) <= _NOTICED * sum(noise.values()):
             return self
         wider = replace(self, wide=wide)
         others = {head: [wider._encoding(parts, head, _NONE)] * FOLDS if head in wide else each
                   for head, each in tried.items()}  # fmt: skip
-        found = trials.probe.mean(trials.noises(tried)) if chosen is None else chosen.noise
         better = trials.probe.mean(trials.noises(others))
         gain = 10 * np.log10(found / better)
         if abs(gain) > _CLEAR:
@@ -215,10 +218,17 @@ class Quantizer:
 
     def float_outputs(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
         """The outputs of the float model, ``[samples, ...]``, for samples of the calibration."""
+        return self._float_values(self.graph, numbers)
+
+    def float_scores(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
+        """These, and all that is :func:`judged`."""
+        return self._float_values(with_scores(self.graph, self.graph), numbers)
+
+    def _float_values(self, graph: Graph, numbers: Sequence[int]) -> dict[str, np.ndarray]:
         known = self.observed.outputs
-        if all(value.name in known for value in self.graph.outputs):
-            return {value.name: known[value.name][[*numbers]] for value in self.graph.outputs}
-        return evaluate_samples(self.graph, self.samples.at(np.asarray(numbers)))
+        if all(value.name in known for value in graph.outputs):
+            return {value.name: known[value.name][[*numbers]] for value in graph.outputs}
+        return evaluate_samples(graph, self.samples.at(np.asarray(numbers)))
 
     def partition(self, choices: Choices = _NONE) -> Partition:
         return self.partition_with(self.rescaling, choices)

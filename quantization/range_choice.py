@@ -8,7 +8,7 @@ saturates in several of them adds up, and how far new samples reach beyond known
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -38,6 +38,8 @@ _FEW_TRIED = 12
 """Samples of models whose tensors are not tried alone."""
 _USUAL_TRIALS = 2
 """Of a group, on average: alone it is tried at a glance, and again if it makes much noise."""
+_TELLING = 8
+"""Samples that the extremes lose most by; a method that is no better for these is not tried on others."""
 _GLANCE = 8
 """Samples by which groups are found that make little noise."""
 _ALONE = 24
@@ -128,31 +130,42 @@ class Trials:
         probe = Probe.of(graph, stored, inputs, trials, lambda: known(np.asarray(numbers)))
         return Trials(probe, numbers, singly)
 
-    def noise_alone(self, name: str, encodings: Sequence[Encoding]) -> float:
-        """That of one group, with an encoding for each fold of the samples, as some of these show it."""
-        places = spread(len(self.numbers), _ALONE)
-        return self.probe.mean_of(self.noises({name: encodings}, places), places)
+    def noise_of_each(self, encodings: Folded, closely: Collection[str], least: float = 0.0) -> dict[str, float]:
+        """That of each group alone, as few samples show it, and of those to look at ``closely`` that make much of it as
+        more do. Nothing is known of any group where the latter make less than ``least`` together."""
+        noise = self._noise_alone({name: encodings[name] for name in closely}, _GLANCE)
+        if sum(noise.values()) < least:
+            return {}
+        noise |= self._noise_alone({name: each for name, each in encodings.items() if name not in noise}, _GLANCE)
+        loud = _LEAST_SHARE * sum(noise.values())
+        return noise | self._noise_alone({name: encodings[name] for name in closely if noise[name] > loud}, _ALONE)
+
+    def _noise_alone(self, encodings: Folded, most: int) -> dict[str, float]:
+        """As so many samples show it."""
+        places = spread(len(self.numbers), most)
+        return {
+            name: self.probe.mean_of(self.noises({name: each}, places), places) for name, each in encodings.items()
+        }
 
     def noises(
-        self, encodings: Mapping[str, Sequence[Encoding]], order: Sequence[int] | None = None, limit: float = np.inf
-    ) -> np.ndarray:
-        """That of some groups together, each with an encoding for each fold of the samples; ``order`` and ``limit`` as
-        of :meth:`Probe.noises`."""
+        self, encodings: Mapping[str, Sequence[Encoding]], order: Sequence[int] | None = None,
+        is_lost: Callable[[np.ndarray, Sequence[int]], bool] = lambda noises, places: False,
+    ) -> np.ndarray:  # fmt: skip
+        """That of some groups together, each with an encoding for each fold of the samples; ``order`` and ``is_lost``
+        as of :meth:`Probe.noises`."""
 
         def changes(place: int) -> Encodings:
             fold = self.numbers[place] % FOLDS
             return {name: each[fold] for name, each in encodings.items()}
 
-        return self.probe.noises(changes, order, limit)
+        return self.probe.noises(changes, order, is_lost)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method for all groups, the noise of those that make little, as some samples show it, what the method
-    gives each group for each fold, and the noise of all groups together."""
+    """The method for all groups, what it gives each group for each fold, and the noise of all groups together."""
 
     method: Method
-    quiet: dict[str, float]
     folds: Folded
     noise: float
 
@@ -164,36 +177,47 @@ def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> Chosen:
     luck of few samples: chosen so, ranges cut off what comes again.
     """
     log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
-    method, encodings, together = _common(trials, groups)
-    if not trials.singly:
-        return Chosen(method, {}, encodings, together)
-    places = spread(len(trials.numbers), _GLANCE)
-    glance = {name: trials.noises({name: each}, places) for name, each in encodings.items()}
-    noise = {name: trials.probe.mean_of(noises, places) for name, noises in glance.items()}
-    loud = _LEAST_SHARE * sum(noise.values())
-    return Chosen(method, {name: each for name, each in noise.items() if each <= loud}, encodings, together)
-
-
-def _common(trials: Trials, groups: Mapping[str, Group]) -> tuple[Method, Folded, float]:
-    """The best method for all groups, what it gives for each fold, and the noise that it makes."""
     folds = {name: [group.stats.without(fold) for fold in range(FOLDS)] for name, group in groups.items()}
     trusts = [*dict.fromkeys(method.trust for method in COMMON if method.method is RangeMethod.MSE)]
     ranges = {name: [dict(zip(trusts, mse_ranges(part, trusts, _LEVELS))) for part in parts]
               for name, parts in folds.items()}  # fmt: skip
-    best, encoded, noise, first = COMMON[0], {}, np.inf, np.empty((0, 0))
-    for method in COMMON:
-        encodings = {
-            name: [group.encode(method.range_of(*each)) for each in zip(folds[name], repeat(_LEVELS), ranges[name])]
-            for name, group in groups.items()
-        }
-        found = trials.noises(encodings, limit=noise)
+    encodings = {name: _encoded(group, COMMON[0], folds[name], ranges[name]) for name, group in groups.items()}
+    first = trials.noises(encodings)
+    best = Chosen(COMMON[0], encodings, trials.probe.mean(first))
+    least, order = best.noise, worst_first(first)
+    for method in COMMON[1:]:
+        encodings = {name: _encoded(group, method, folds[name], ranges[name]) for name, group in groups.items()}
+
+        def is_lost(noises: np.ndarray, places: Sequence[int], best: Chosen = best) -> bool:
+            enough = len(places) >= _TELLING and not is_less(noises[:, places], first[:, places])
+            return enough or trials.probe.mean(noises) >= best.noise
+
+        found = trials.noises(encodings, order, is_lost)
         own = trials.probe.mean(found)
-        if method is COMMON[0]:
-            first, least = found, own
-        elif own >= noise or not (own < least * _CLEARLY or is_surely_less(found, first)):
-            continue
-        best, encoded, noise = method, encodings, own
-    return best, encoded, noise
+        if own < best.noise and (own < least * _CLEARLY or is_surely_less(found, first)):
+            best = Chosen(method, encodings, own)
+    return best
+
+
+def _encoded(
+    group: Group, method: Method, folds: Sequence[TensorStats], ranges: Sequence[Mapping[float, Range]]
+) -> list[Encoding]:
+    """For each fold of the samples."""
+    return [group.encode(method.range_of(*each)) for each in zip(folds, repeat(_LEVELS), ranges)]
+
+
+def worst_first(noises: np.ndarray) -> list[int]:
+    """The samples of noises ``[judged, samples]``, those that make most first. By what is won with these other methods
+    are told apart: where few samples make the noise, others show nothing."""
+    power = np.maximum(noises.sum(axis=1, keepdims=True), 1e-30)
+    return [int(place) for place in np.argsort(-(noises / power).sum(axis=0), kind="stable")]
+
+
+def is_less(noises: np.ndarray, first: np.ndarray) -> bool:
+    """Whether the noise of some samples, ``[judged, samples]``, is less than that of the first method, in the geometric
+    mean of all that is judged."""
+    parts = np.maximum(noises.sum(axis=1), 1e-30) / np.maximum(first.sum(axis=1), 1e-30)
+    return bool(np.log(parts).mean() < 0)
 
 
 def is_surely_less(noises: np.ndarray, first: np.ndarray) -> bool:

@@ -5,11 +5,12 @@ from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
+import pytest
 from ccml.driver import read
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.quantization import QuantizeOptions, quantize_graph
-from ccml.quantization.cheap_width import of_few, of_noise
+from ccml.quantization.cheap_width import may_be_worth, of_few, of_noise
 from ccml.quantization.execute import evaluate_samples
 from ccml.quantization.partition import partition
 from ccml.quantization.quantize import sqnr
@@ -131,6 +132,17 @@ def chosen(op: str, share: float, size: int = 256, noise: float = 1e-4) -> froze
     parts = partition(graph, lambda node: False, False, [])
     last = graph.nodes[-1].operands[0].name
     return of_noise(parts, {first.name: share * noise, last: (1 - share) * noise}, frozenset()) - {last}
+
+
+@pytest.mark.parametrize(("op", "size"), [("add", 256), ("tanh", 256), ("add", 16), ("add", 1 << 11), ("add", 1 << 13)])
+def test_what_is_chosen_could_be_whatever_noise_it_makes(op: str, size: int) -> None:
+    net = Network((1, size))
+    first = net.dense(net.x, size)
+    read = net.op(op, first, first) if op == "add" else net.op(op, first)
+    parts = partition(net.graph(net.dense(net.dense(read, size), size)), lambda node: False, False, [])
+    worth = {*may_be_worth(parts, parts.sources, frozenset())}
+    assert (first.name in worth) == any(chosen(op, 0.99, size, noise) for noise in (1e-4, 1e-2, 1.0))
+    assert first.name not in may_be_worth(parts, parts.sources, {first.name})
 
 
 def test_a_tensor_that_sums_read_needs_to_win_little() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from ccml.ir.types import DType
 from ccml.quantization import QuantizeOptions, quantize_graph, range_choice
-from ccml.quantization.encoding import activation_encoding
+from ccml.quantization.encoding import Encoding, activation_encoding
 from ccml.quantization.execute import Rounding, evaluate_samples
 from ccml.quantization.histogram import FOLDS, TensorStats
 from ccml.quantization.options import RangeMethod
@@ -76,22 +77,64 @@ def test_some_samples_are_compared_with_their_own_power() -> None:
 
 
 def test_a_trial_ends_when_it_has_lost() -> None:
-    """What it has lost by then is less than what all samples have, and more than the limit."""
-    trials, groups = deep_chain()
+    """The noise of what has lost is infinite, whatever was seen of it; others are told of all samples in order."""
+    trials, groups = deep_chain(40)
     encodings = {next(iter(groups)): [encode((-0.1, 0.1))] * FOLDS}
-    whole = trials.probe.mean(trials.noises(encodings))
-    stopped = trials.noises(encodings, limit=whole / 1e3)
-    assert np.any(stopped == 0)
-    assert whole / 1e3 < trials.probe.mean(stopped) < whole
+    whole = trials.noises(encodings)
+    order = [*reversed(range(len(trials.numbers)))]
+    seen: list[list[int]] = []
+
+    def is_lost(noises: np.ndarray, places: Sequence[int]) -> bool:
+        seen.append([*places])
+        np.testing.assert_allclose(noises[:, places], whole[:, places], rtol=1e-3)
+        return len(places) >= 16
+
+    assert np.all(np.isinf(trials.noises(encodings, order, is_lost)))
+    assert seen[-1] == order[: len(seen[-1])] and 16 <= len(seen[-1]) < len(order)
 
 
-def test_groups_that_make_little_noise_are_known_at_a_glance() -> None:
-    trials, groups = deep_chain()
+def test_methods_are_told_apart_by_the_samples_that_lose_most() -> None:
+    """A method that wins for the four samples that make the noise, and loses a little for others, is tried to the end;
+    in the order of the samples it would look like one that loses."""
+    first = np.full((1, 24), 1e-3)
+    first[:, [5, 11, 17, 23]] = 1.0
+    other = np.where(first < 1, 2e-3, 0.3)
+    order = range_choice.worst_first(first)
+    assert {*order[:4]} == {5, 11, 17, 23}
+    assert range_choice.is_less(other[:, order[:8]], first[:, order[:8]])
+    assert not range_choice.is_less(other[:, :5], first[:, :5])
+
+
+def test_no_output_counts_for_more_than_another() -> None:
+    """Of two outputs one has far larger numbers."""
+    first = np.array([[1.0, 1.0], [1e6, 1e6]])
+    assert range_choice.is_less(first * [[0.5], [1.5]], first)
+    assert not range_choice.is_less(first * [[0.8], [1.3]], first)
+
+
+def test_groups_are_known_at_a_glance_but_for_those_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the latter one that makes next to no noise is not looked at again."""
+    trials, groups = deep_chain(40)
     chosen = choose_ranges(trials, groups)
     assert chosen.method in COMMON
-    assert set(chosen.quiet) < set(groups)
-    loudest = max(groups, key=lambda name: held_out(trials, groups, {name: chosen.method}))
-    assert loudest not in chosen.quiet
+    glance = trials.noise_of_each(chosen.folds, [])
+    *_, quiet, loud = sorted(glance, key=lambda name: glance[name])
+    fine = {quiet: [activation_encoding(-64.0, 64.0, DType.I16, True)] * FOLDS}
+    tried: dict[str, int] = {}
+    noises = Trials.noises
+
+    def counting(self: Trials, encodings: Mapping[str, Sequence[Encoding]], places: Sequence[int]) -> np.ndarray:
+        (name,) = encodings
+        tried[name] = tried.get(name, 0) + len(places)
+        return noises(self, encodings, places)
+
+    monkeypatch.setattr(Trials, "noises", counting)
+    found = trials.noise_of_each({**chosen.folds, **fine}, [quiet, loud])
+    assert tried == {name: 8 + 24 * (name == loud) for name in groups}
+    assert found[quiet] < 1e-3 * found[loud]
+    tried.clear()
+    assert trials.noise_of_each({**chosen.folds, **fine}, [quiet], found[loud]) == {}
+    assert tried == {quiet: 8}
 
 
 @pytest.mark.parametrize(("most", "tried", "singly"), [(1 << 34, 32, True), (1, 12, False)])
