@@ -444,7 +444,8 @@ RULES: Mapping[str, Rule] = {
     "rms_normalize": _normalize, "cumsum": _cumulative(0), "cumprod": _cumulative(1), "string_concat": _string_concat,
     "string_find": _over_batch, "string_map": _over_batch, "string_match": _over_batch, "string_split": _over_batch,
     "top_k": _top_k, "nonzero": _nonzero, "trees": _over_batch, "square_distance": _over_batch,
-    "count_ngrams": _over_batch, "sample": _sample, "couple_probabilities": _over_batch, "suppress": _suppress,
+    "count_ngrams": _over_batch, "murmur3": _over_batch, "sample": _sample,
+    "couple_probabilities": _over_batch, "suppress": _suppress,
     "lstm": _recurrent(2), "gru": _recurrent(1), "rnn": _recurrent(1),
 }  # fmt: skip
 """By operator; pointwise ones have one rule for all."""

@@ -107,4 +107,3 @@ def _separators(ctx: NodeContext, characters: Ranges) -> list[bytes]:
 
 
 RULES: Mapping[str, Rule] = {"com.microsoft.Tokenizer": tokenizer}
-"""Operators of ONNX Runtime's domain that no body of ONNX's operators can say."""

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..errors import CcmlError, ErrorCode
+
+_FOR_ONE_MACHINE = (
+    "ONNX Runtime chose operators for one machine when it saved this model; save it with graph_optimization_level "
+    "ORT_ENABLE_EXTENDED or lower, or compile the model that it was made of"
+)
+_HINTS: Mapping[str, str] = {"com.microsoft.nchwc": _FOR_ONE_MACHINE, "com.ms.internal.nhwc": _FOR_ONE_MACHINE}
+"""By domain, how to get a model without its operators."""
 
 
 class LimitError(CcmlError):
@@ -18,11 +27,11 @@ class Problems:
     def __init__(self, listing: str = "ccml ops", own: str = "") -> None:
         """``listing`` is the command that lists operators, ``own`` how the user can give some himself."""
         self._listing, self._own = listing, own
-        self._operators: dict[str, list[str]] = {}
+        self._operators: dict[tuple[str, str], list[str]] = {}
         self._features: list[CcmlError] = []
 
-    def add_operator(self, operator: str, loc: str) -> None:
-        self._operators.setdefault(operator, []).append(loc)
+    def add_operator(self, domain: str, operator: str, loc: str) -> None:
+        self._operators.setdefault((domain, operator), []).append(loc)
 
     def add_feature(self, problem: CcmlError) -> None:
         # Its frames hold arrays.
@@ -44,11 +53,14 @@ class Problems:
         """One error for all: UNSUPPORTED_OPERATOR where there is an operator, UNSUPPORTED_FEATURE otherwise."""
         features = [f"{problem.loc}: {problem.reason}" for problem in self._features]
         if self._operators:
-            operators = [f"{operator} ({', '.join(locs)})" for operator, locs in sorted(self._operators.items())]
+            named = sorted((".".join(filter(None, name)), locs) for name, locs in self._operators.items())
+            operators = [f"{operator} ({', '.join(locs)})" for operator, locs in named]
+            ways = [_HINTS[domain] for domain, _ in self._operators if domain in _HINTS]
+            ways.append(f"'{self._listing}' lists the supported ones{self._own}")
             raise CcmlError(
                 ErrorCode.UNSUPPORTED_OPERATOR,
                 "\n  ".join(["the model has operators that ccml does not support:", *operators, *features]),
-                hint=f"'{self._listing}' lists the supported ones{self._own}",
+                hint="; ".join(dict.fromkeys(ways)),
             )
         if len(features) == 1:
             raise self._features[0]

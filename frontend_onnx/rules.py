@@ -10,6 +10,7 @@ from . import (
     ops_contraction,
     ops_einsum,
     ops_gather,
+    ops_hash,
     ops_integer,
     ops_ml_features,
     ops_ml_linear,
@@ -30,6 +31,7 @@ from . import (
     ops_signal,
     ops_sort,
     ops_strings,
+    ops_tokens,
     ops_training,
     ops_window,
 )
@@ -76,3 +78,6 @@ STRING_RULES: Mapping[str, Rule] = {
     **ops_ml_features.STRING_RULES,
 }
 """The rules of operators that look at strings, for operands that are; RULES has those for numbers."""
+
+RUNTIME_RULES: Mapping[str, Rule] = {**ops_hash.RULES, **ops_tokens.RULES}
+"""Of operators of ONNX Runtime's domain that no body of ONNX's operators (``contrib.py``) can say."""

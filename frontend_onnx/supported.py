@@ -14,8 +14,7 @@ from .contrib import RULES as CONTRIB
 from .contrib_float import ONNX_RULES
 from .functions import Schema, has_body
 from .ops_sequence import PASSED
-from .ops_tokens import RULES as TOKEN_RULES
-from .rules import RULES, SEQUENCE_RULES, STRING_RULES
+from .rules import RULES, RUNTIME_RULES, SEQUENCE_RULES, STRING_RULES
 from .scope import DOMAINS
 from .string_operands import MOVES
 from .tensors import DTYPES
@@ -63,7 +62,7 @@ def supported_operators() -> list[SupportedOperator]:
     found += [SupportedOperator(name, How.FUNCTION, (1,)) for name in ONNX_RULES if name not in versions]
     found.sort(key=lambda operator: operator.name)
     theirs = [SupportedOperator(f"{DOMAIN}.{name}", How.FUNCTION, (1,)) for name in CONTRIB]
-    theirs += [SupportedOperator(name, How.RULE, (1,)) for name in TOKEN_RULES]
+    theirs += [SupportedOperator(name, How.RULE, (1,)) for name in RUNTIME_RULES]
     return found + sorted(theirs, key=lambda operator: operator.name)
 
 

@@ -24,10 +24,9 @@ from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
 from .ops_sequence import PASSED, sequence_rule
-from .ops_tokens import RULES as TOKEN_RULES
 from .own_functions import own_function_call
 from .problems import LimitError, Problems
-from .rules import RULES, SEQUENCE_RULES, STRING_RULES
+from .rules import RULES, RUNTIME_RULES, SEQUENCE_RULES, STRING_RULES
 from .runtime_operands import check_results, counted_operands, derived_operands
 from .scope import AnyList, Bound, Missing, Results, Scope, Site, parts, qualified, schema_domain, with_parts
 from .string_operands import string_operands
@@ -154,7 +153,7 @@ class Walker:
                 return self._named(site, start, known)
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
-        rule = TOKEN_RULES.get(f"{node.domain}.{node.op_type}")
+        rule = RUNTIME_RULES.get(f"{node.domain}.{node.op_type}")
         if rule is not None:
             start = len(self.builder.nodes)
             return self._named(site, start, rule(self.context(site)))
@@ -344,11 +343,11 @@ class Walker:
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
         known = self._custom.of(node) is not None or (node.domain, node.op_type) in self._functions
-        known = known or has_contrib(node) or f"{node.domain}.{node.op_type}" in TOKEN_RULES or node.op_type in NESTED
+        known = known or has_contrib(node) or f"{node.domain}.{node.op_type}" in RUNTIME_RULES or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         if not known and (schema is None or not (qualified(node) in {**RULES, **SEQUENCE_RULES} or has_body(schema))):
-            self.problems.add_operator(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, loc)
+            self.problems.add_operator(node.domain, node.op_type, loc)
         for attribute in node.attribute:
             for index, inner in enumerate(attribute.g.node):
                 self._note_unsupported(inner, inner.name or f"{loc}/{inner.op_type}_{index}", scope)

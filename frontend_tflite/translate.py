@@ -152,7 +152,7 @@ class _Translator:
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason)
             frame.graph.loc = f"{frame.path}{op.name}_{op.number}"
             if op.name not in RULES and op.name not in CONTROL:
-                self.problems.add_operator(op.name, frame.graph.loc)
+                self.problems.add_operator("", op.name, frame.graph.loc)
                 self._fail(frame, op)
                 continue
             try:

@@ -21,6 +21,7 @@ from .int_normalize_nest import int_normalize
 from .int_recurrent_nest import int_gru, int_lstm, int_rnn
 from .integer_nests import int_softmax
 from .interpolate_nest import interpolate
+from .murmur_nest import murmur3
 from .ngrams_nest import count_ngrams
 from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
@@ -87,4 +88,5 @@ NESTS: dict[str, Nest] = {
     "string_match": string_match,
     "string_map": string_map,
     "string_split": string_split,
+    "murmur3": murmur3,
 }

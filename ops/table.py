@@ -30,6 +30,7 @@ from . import int_recurrent as iq
 from . import integer as it
 from . import interpolate as ip
 from . import movement as mv
+from . import murmur as mu
 from . import ngrams as ng
 from . import pointwise as pw
 from . import quantization as qt
@@ -320,6 +321,10 @@ _ROWS: tuple[OpDef, ...] = (
         "each: characters",
         st.infer_string_split, st.evaluate_string_split,
         attrs={"limit": at.COUNT, "merge": at.BOOL, "each": at.OPTIONAL_BOOL},
+    ),
+    OpDef(
+        "murmur3", A, "MurmurHash3 (x86, 32 bits) of rows of bytes; text: of the strings in them",
+        mu.infer_murmur3, mu.evaluate_murmur3, attrs={"seed": at.INT, "text": at.BOOL},
     ),
     OpDef(
         "reduce", A, "over axes; a sum of integers subtracts the zero point",

@@ -42,6 +42,15 @@ def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
     assert error.hint is not None and "ccml ops" in error.hint
 
 
+@pytest.mark.parametrize("domain", ["com.microsoft.nchwc", "com.ms.internal.nhwc"])
+def test_operators_that_onnxruntime_chose_for_a_machine(domain: str) -> None:
+    """A model that was optimized for one machine and saved; the error says how to get one without them."""
+    node = helper.make_node("Conv", ["x", "w"], ["y"], name="first", domain=domain)
+    error = import_error(model([node], X, ["y"], {"w": np.zeros((1, 1))}, domains={domain: 1}))
+    assert error.kind is ErrorCode.UNSUPPORTED_OPERATOR and f"{domain}.Conv (first)" in error.reason
+    assert error.hint is not None and "ORT_ENABLE_EXTENDED" in error.hint
+
+
 def test_unsupported_operators_inside_of_branches() -> None:
     """Of an If that depends on the input, and of both of its branches."""
     branches = {}

@@ -56,6 +56,13 @@ def tokenizer(b: Builder) -> list[Tensor]:
     return numbers(b, b.node("Tokenizer", [words(b, 1, 2)], domain="com.microsoft", **attrs)[0])
 
 
+def murmur_hash(b: Builder) -> list[Tensor]:
+    kinds = ("int32", "uint32", "int64", "uint64", "float32", "float64")
+    x = words(b) if b.flip() else b.data(b.pick(kinds), b.shape(0, 3))
+    attrs = b.some(seed=b.between(-9, 9), positive=b.between(0, 1))
+    return b.node("MurmurHash3", [x], domain="com.microsoft", **attrs)
+
+
 def category_mapper(b: Builder) -> list[Tensor]:
     both = {"cats_strings": list(WORDS[:4]), "cats_int64s": [3, -2, 0, 9]}
     return b.node("CategoryMapper", [words(b)], domain=ML, **both, default_int64=4, default_string="x")
@@ -63,5 +70,6 @@ def category_mapper(b: Builder) -> list[Tensor]:
 
 ROWS = {
     "RegexFullMatch": Row(full_match), "StringConcat": Row(concat), "StringNormalizer": Row(normalizer),
-    "StringSplit": Row(split), f"{ML}.CategoryMapper": Row(category_mapper), "com.microsoft.Tokenizer": Row(tokenizer),
+    "StringSplit": Row(split), f"{ML}.CategoryMapper": Row(category_mapper),
+    "com.microsoft.MurmurHash3": Row(murmur_hash), "com.microsoft.Tokenizer": Row(tokenizer),
 }  # fmt: skip

@@ -68,6 +68,7 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
     ),
     ("string_concat", [BYTES, t(4, 3, dtype=DType.U8)], {}, "u8[3,5] and u8[4,3] have different numbers of rows"),
     ("string_find", [BYTES, t(3, 3)], {}, "no rows of bytes: f32[3,3]"),
+    ("murmur3", [t(2, 3)], {"seed": 0, "text": True}, "no rows of bytes"),
     ("string_match", [BYTES, t(255, dtype=DType.U8), t(1, 1, dtype=DType.U8)], {}, "operand 1 is u8[255]"),
     ("string_map", [BYTES, *[t(n, dtype=DType.I32) for n in (2, 2, 3, 2)]], {"bytes": 3}, "operand 3 is i32[3]"),
     ("string_split", [BYTES, BYTES], {"limit": 1, "merge": True, "each": True}, "1 parts of"),

@@ -190,6 +190,10 @@ SAMPLES: dict[str, list[Sample]] = {
         ([text(",ab,,c", "", "x,"), text(",")], {"limit": 4, "merge": False}),
         ([text("a \u00e4b", "", "\u672c\n"), text(" ", "\n")], {"limit": 5, "merge": True, "each": True}),
     ],
+    "murmur3": [
+        ([text("", "a", "abcd", "Zo\u00eb")], {"seed": 3, "text": True}),
+        ([i(3, 6, dtype=np.uint8)], {"seed": -1, "text": False}),
+    ],
     "count_ngrams": [([i(2, 9, high=2), i(4, 2, high=2)], {"skips": 1})],
     "reduce": [
         ([x], {"kind": kind, "axes": (0, 2), "keepdims": keepdims})
