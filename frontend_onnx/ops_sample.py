@@ -34,7 +34,8 @@ def _channels_first(ctx: NodeContext, x: Value) -> Value:
 def grid_sample(ctx: NodeContext) -> Sequence[Value]:
     """Positions from -1 to 1 along each dimension, the last dimension first, become positions in elements.
 
-    -1 and 1 are the centers of the first and the last element with ``align_corners``, else their outer borders.
+    -1 and 1 are the centers of the first and the last element with ``align_corners``, else their outer borders. NaN is
+    taken for -1, as PyTorch has it.
     """
     x, grid = ctx.input(0), ctx.input(1)
     mode = _MODES.get(ctx.string("mode", "linear" if ctx.opset >= 20 else "bilinear"))
@@ -50,6 +51,7 @@ def grid_sample(ctx: NodeContext) -> Sequence[Value]:
     known, found = _extents_of_samples(ctx, x, grid)
     whole = replace(ctx, over_bounds=True) if known or found else ctx
     real = grid if grid.dtype is DType.F64 else whole.cast(grid, DType.F32)
+    real = whole.emit("where", whole.emit("isnan", real), whole.scalar(-1, real), real)
     flat = whole.reshape(real, (x.shape[0], prod(grid.shape[1:-1]), spatial))
     backwards = whole.emit("slice", flat, starts=(0, 0, spatial - 1), steps=(1, 1, -1), sizes=flat.shape)
     extents = _as_numbers(whole, x, known, backwards.dtype)

@@ -31,6 +31,17 @@ def test_grid_sample(mode: str, border: str, align: int) -> None:
         check_compiled(*one_node("GridSample", [floats(1, 2, 3, 4, 5), grid(1, 2, 3, 2, 3)], 20, **attrs), onnxruntime)
 
 
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("border", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_grid_sample_takes_nan_for_minus_one(mode: str, border: str, align: int) -> None:
+    """As PyTorch's text says; a Deformable DETR has such places on levels of one row."""
+    places = grid(1, 4, 5, 2)
+    places[0, 1, 2], places[0, 2, 3, 1], places[0, 3, 0, 0] = np.nan, np.nan, np.nan
+    attrs: dict[str, Any] = {"mode": mode, "padding_mode": border, "align_corners": align}
+    check_compiled(*one_node("GridSample", [floats(1, 3, 5, 4), places], 20, **attrs), onnxruntime, atol=2e-5)
+
+
 def test_grid_sample_of_operator_set_16() -> None:
     for mode in ("bilinear", "bicubic"):
         arrays = [floats(1, 2, 4, 4), grid(1, 3, 3, 2)]
