@@ -228,7 +228,10 @@ class _Walk:
             value = with_pitch(self.builder, value, self.ranged, kept)
             walker.bind(scope, onnx_name, input_strings(self.builder, value) if type_.dtype is DType.CHAR else value)
         scope.declare(model.graph.node, lambda: model_extents(model, types, described(self.builder, scope.values)))
-        output_names = {value.name: self.builder.names.fresh(value.name) for value in model.graph.output}
+        outputs = dict.fromkeys(value.name for value in model.graph.output)
+        if len(outputs) < len(model.graph.output):
+            log.warning("the model lists an output more than once; it is given once")
+        output_names = {name: self.builder.names.fresh(name) for name in outputs}
         scope.names.update(output_names)
         scope.wanted.update(output_names)
         try:

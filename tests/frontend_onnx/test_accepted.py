@@ -170,6 +170,14 @@ def test_order_counts_what_subgraphs_read() -> None:
     assert result.tolist() == [-1, -2]
 
 
+def test_an_output_that_is_listed_twice(caplog: pytest.LogCaptureFixture) -> None:
+    """As exporters write results that are in a tuple and alone; there is one of this name."""
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Neg", ["a"], ["b"])]
+    with caplog.at_level(logging.WARNING):
+        a, b = run_compiled(model(nodes, [value("x", [3])], ["a", "b", "a"]), {"x": np.array([-1, 0, 2], np.float32)})
+    assert "more than once" in caplog.text and a.tolist() == [0, 0, 2] and b.tolist() == [0, 0, -2]
+
+
 def test_results_that_nobody_reads_are_not_computed() -> None:
     node = helper.make_node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2])
     check(model([node], [value("x", [1, 1, 6])], ["y"]), {"x": RNG.normal(size=(1, 1, 6)).astype(np.float32)})
