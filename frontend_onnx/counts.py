@@ -61,6 +61,8 @@ class Counts:
         """Of atoms that are quotients, rounded down: what is divided, and by what."""
         self._choices: dict[int, tuple[str, Polynomial, Polynomial]] = {}
         """Of atoms that are the lesser or the greater of two numbers: "min" or "max", and these."""
+        self._spans: dict[Polynomial, tuple[int, int] | None] = {}
+        """Of numbers with such atoms, the least and the greatest, where all that they may be were looked at."""
         self._compared: dict[Polynomial, bool] = {}
         """Of differences, whether they are at most 0 in every run."""
         self._remainders: dict[int, Polynomial] = {}
@@ -132,7 +134,15 @@ class Counts:
     # ---- numbers
 
     def span(self, polynomial: Polynomial) -> tuple[int, int]:
-        """The least and the greatest number that a polynomial may be, or numbers below and above."""
+        """The least and the greatest number that a polynomial may be, or numbers below and above. With the lesser or
+        greater of two numbers it is looked at for all that its only atom may be: ``n - min(n, 3)`` of ``n`` up to 4."""
+        if any(atom in self._choices for atom in polynomial.atoms):
+            if polynomial not in self._spans:
+                found = self.tabulated(polynomial, most=MAX_COMPARED)
+                self._spans[polynomial] = None if found is None else (int(found[0].min()), int(found[0].max()))
+            exact = self._spans[polynomial]
+            if exact is not None:
+                return exact
         return self._limits(polynomial, lambda atom: self._atoms[atom].most)
 
     def _limits(self, polynomial: Polynomial, most: Callable[[int], int]) -> tuple[int, int]:

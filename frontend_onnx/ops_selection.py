@@ -32,7 +32,9 @@ def compress(ctx: NodeContext) -> Sequence[Value]:
     if condition.shape[0] > x.shape[axis]:
         sizes = (x.shape[axis],)
         condition = ctx.emit("slice", condition, starts=(0,), steps=(1,), sizes=sizes)
-    within = ctx.extents(x).get(axis)
+    within, known = ctx.extents(x).get(axis), ctx.array(condition)
+    if within is None and known is not None and not ctx.builder.extents_of(condition, ctx.loc):
+        return [ctx.emit("gather", x, ctx.constant(np.flatnonzero(known)), axis=axis)]
     if within is not None:
         condition = _true_within(ctx, condition, within)
     places, count = ctx.emit_all("nonzero", condition)

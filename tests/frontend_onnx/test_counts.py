@@ -54,6 +54,13 @@ def test_limits_of_differences_are_near() -> None:
     assert known.span(n * n * TWO - n) == (1, 120) and known.span(s * n * n - s * n) == (0, 168)
 
 
+def test_limits_of_what_is_left_behind_a_part() -> None:
+    """Of up to 4 elements, at most one is left behind the first three."""
+    known, (n,) = counts(n=4)
+    left = n - known.least_of(Polynomial.constant(3), n, "")
+    assert known.span(left) == (0, 1) and known.span(known.least_of(ONE, left, "")) == (0, 1)
+
+
 def test_numbers_that_follow_from_one_extent_are_compared_at_each() -> None:
     known, (n,) = counts(n=9)
     five = Polynomial.constant(5)

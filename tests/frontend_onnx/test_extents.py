@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.extent_models import FEEDS, FILLED, MODELS, NOT_OF_NOTHING, SELECTED, C, X, node, proto
-from tests.frontend_onnx.graphs import checked_import, model, value
+from tests.frontend_onnx.graphs import checked_import, model, run_compiled, value
 from tests.tools import needs
 
 
@@ -50,6 +50,21 @@ def test_c_agrees(name: str) -> None:
         for result, expected in zip(compiled.run({"x": x}).values(), onnxruntime(made, {"x": x}), strict=True):
             assert result.shape == expected.shape
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_places_that_a_run_finds_one_by_one() -> None:
+    """As of the experts of a mixture by PyTorch's exporter, which takes all to be in use: the last place as well."""
+    names = [f"p{n}" for n in range(4)]
+    nodes = [
+        node("NonZero", ["x"], ["found"]), node("Transpose", ["found"], ["places"], perm=[1, 0]),
+        node("Split", ["places", "one"], names, axis=0),
+        *(node("Squeeze", [name, "zero"], [f"y{name}"]) for name in names),
+    ]  # fmt: skip
+    constants = {"one": np.ones(4, np.int64), "zero": np.zeros(1, np.int64)}
+    made = model(nodes, [value("x", [4])], [f"y{name}" for name in names], constants)
+    x = np.array([1, 2, 3, 4], np.float32)
+    for result, expected in zip(run_compiled(made, {"x": x}), onnxruntime(made, {"x": x}), strict=True):
+        np.testing.assert_array_equal(result, expected, strict=True)
 
 
 def test_the_text_of_extents() -> None:

@@ -180,6 +180,10 @@ CASES: Mapping[str, Case] = {
     "compress with a short condition": Case(
         [make("Compress", ["a", "b"], ["y"], axis=1)], [X, ((2,), chosen)]
     ),
+    "compress by a constant along another dimension": Case(
+        [make("Compress", ["a", "kept"], ["z"], axis=2), make("Sub", ["z", "c"], ["y"])], [X],
+        {"kept": np.array([True, False, True]), "c": np.array([1, 2], np.float32)},
+    ),
     "the greatest": Case(
         [make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"k": np.array([2])}, ("y", "i")
     ),
