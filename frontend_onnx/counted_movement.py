@@ -309,6 +309,7 @@ def expand_counted(ctx: NodeContext, x: Value, shape: tuple[int, ...]) -> Value:
             found[axis] = own[inner]
         elif axis in known and known[axis].number is None and (inner < 0 or x.shape[inner] == 1):
             found[axis] = ctx.builder.counts.value(known[axis], ctx.loc)
+    x = ctx.builder.numbers.in_run(x, ctx.loc) if found and x.type.size == 1 else x
     fixed = ctx.array(x) is not None
     if not found or (fixed and all(map(ctx.is_argument, found.values()))):
         return ctx.emit("expand", x, shape=shape)
@@ -384,7 +385,7 @@ def tile_counted(ctx: NodeContext, x: Value, repeats: Sequence[int]) -> Value | 
         return None
     found = dict(ctx.extents(x))
     if ctx.array(x) is not None:  # what a constant has is not asked for where all operands are
-        x = ctx.builder.numbers.table_in_run(x, ctx.loc)
+        x = ctx.builder.numbers.table_in_run(ctx.builder.numbers.in_run(x, ctx.loc), ctx.loc)
         found = dict(ctx.builder.extents_of(x, ctx.loc))
     counts, whole, y = ctx.builder.counts, replace(ctx, over_bounds=True), x
     for axis, each in enumerate(known):

@@ -20,12 +20,13 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     """One constant index is a slice. Negative indices count from the end of an extent that only a run knows."""
     x = ctx.input(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    if ctx.input(1).type.size == 1:
+    follows = ctx.input(1).type.size == 1 and ctx.builder.numbers.depends(ctx.input(1))
+    if follows:
         ctx = replace(ctx, inputs=(x, ctx.builder.numbers.in_run(ctx.input(1), ctx.loc)))
     known, count = ctx.array(ctx.input(1)), ctx.extents(x).get(axis)
     single = known is not None and known.size == 1 and known.min() >= 0
     single = single and not ctx.builder.numbers.depends(ctx.input(1))
-    if (not single and ctx.has_extents()) or (count is not None and not ctx.is_argument(count)):
+    if (not single and (follows or ctx.has_extents())) or (count is not None and not ctx.is_argument(count)):
         return [_counted(ctx, x, axis, count)]
     indices = _wrapped(ctx, ctx.input(1), x.shape[axis])
     if known is None or known.size != 1:

@@ -32,6 +32,12 @@ def normal(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.n
     return rng.standard_normal(shape).astype(np.float32)
 
 
+TABLE: Mapping[str, Operand] = {
+    "zero": np.array([0]), "one": np.array(1), "first": np.array([0]), "two": np.array(2), "once": np.array([1]),
+    "w": np.arange(40, dtype=np.float32).reshape(20, 2),
+}  # fmt: skip
+
+
 def sparse(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
     return np.round(rng.standard_normal(shape)).astype(np.float32)
 
@@ -183,6 +189,18 @@ CASES: Mapping[str, Case] = {
     "compress by a constant along another dimension": Case(
         [make("Compress", ["a", "kept"], ["z"], axis=2), make("Sub", ["z", "c"], ["y"])], [X],
         {"kept": np.array([True, False, True]), "c": np.array([1, 2], np.float32)},
+    ),
+    "the row of a table behind a cache": Case(
+        [make("Shape", ["a"], ["t"]), make("Gather", ["t", "one"], ["s"]), make("Add", ["first", "s"], ["p"]),
+         make("Unsqueeze", ["p", "zero"], ["u"]), make("Add", ["u", "two"], ["q"]), make("Gather", ["w", "q"], ["y"])],
+        [X], TABLE,
+    ),
+    "the row of a table behind a cache for each of a batch": Case(
+        [make("Shape", ["a"], ["t"]), make("Gather", ["t", "one"], ["s"]), make("Add", ["first", "s"], ["p"]),
+         make("Unsqueeze", ["p", "zero"], ["u"]), make("Gather", ["t", "zero"], ["n"]),
+         make("Concat", ["n", "once"], ["r"], axis=0), make("Tile", ["u", "r"], ["q"]),
+         make("Gather", ["w", "q"], ["y"])],
+        [X], TABLE,
     ),
     "the greatest": Case(
         [make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"k": np.array([2])}, ("y", "i")
