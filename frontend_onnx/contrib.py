@@ -13,7 +13,14 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
-from . import contrib_attention, contrib_experts, contrib_float, contrib_quantized, contrib_recurrent
+from . import (
+    contrib_attention,
+    contrib_experts,
+    contrib_first,
+    contrib_float,
+    contrib_quantized,
+    contrib_recurrent,
+)
 from .contrib_body import Body, Rule, Unsupported
 
 DOMAIN = "com.microsoft"
@@ -22,6 +29,9 @@ RULES: Mapping[str, Rule] = {
     **contrib_recurrent.RULES,
 }  # fmt: skip
 """By name."""
+
+ONNX_RULES: Mapping[str, Rule] = {**contrib_float.ONNX_RULES, **contrib_first.RULES}
+"""Those that ONNX Runtime has in ONNX's domain, where no schema of ONNX says what they are."""
 
 
 def has_contrib(node: onnx.NodeProto) -> bool:
@@ -32,7 +42,7 @@ def has_contrib(node: onnx.NodeProto) -> bool:
 def _rule(node: onnx.NodeProto) -> Rule | None:
     if node.domain == DOMAIN:
         return RULES.get(node.op_type)
-    return contrib_float.ONNX_RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    return ONNX_RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
 
 
 def contrib_function(

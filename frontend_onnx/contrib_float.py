@@ -284,4 +284,4 @@ ONNX_RULES: Mapping[str, Rule] = {
     "LayerNormalization": _old_layer_normalization,
     "SimplifiedLayerNormalization": _simplified,
 }
-"""Those that ONNX Runtime has in ONNX's domain, where no schema of ONNX says what they are."""
+"""In ONNX's domain."""

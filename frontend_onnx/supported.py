@@ -9,9 +9,8 @@ import onnx
 from onnx import defs
 
 from ..ir.types import DType
-from .contrib import DOMAIN
+from .contrib import DOMAIN, ONNX_RULES
 from .contrib import RULES as CONTRIB
-from .contrib_float import ONNX_RULES
 from .functions import Schema, has_body
 from .ops_sequence import PASSED
 from .rules import RULES, RUNTIME_RULES, SEQUENCE_RULES, STRING_RULES

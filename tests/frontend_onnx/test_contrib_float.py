@@ -110,6 +110,19 @@ CASES: dict[str, Case] = {
         "FusedMatMul", [f(4, 2, 3), f(5, 2, 4)], {"transBatchA": 1, "transA": 1, "transBatchB": 1, "transB": 1}
     ),
     "TransposeMatMul": Case("TransposeMatMul", [f(3, 4), f(5, 4)], {"transB": 1}),
+    "Affine": Case("Affine", [f(2, 3)], {"alpha": 2.0, "beta": 0.5}, domain="", opset=6),
+    "Crop": Case("Crop", [f(2, 3, 6, 8)], {"border": [1, 2, 3, 1]}, domain="", opset=6),
+    "Crop to a size": Case("Crop", [f(2, 3, 6, 8)], {"border": [1, 2, 0, 0], "scale": [3, 5]}, domain="", opset=6),
+    "ImageScaler": Case("ImageScaler", [f(2, 3, 4, 5)], {"scale": 2.0, "bias": [1.0, 2.0, 3.0]}, domain="", opset=6),
+    "normalization, first form": Case("MeanVarianceNormalization", [f(2, 3, 4, 5)], domain="", opset=8),
+    "normalization, first form, across channels": Case(
+        "MeanVarianceNormalization", [f(2, 3, 4, 5)], {"across_channels": 1, "normalize_variance": 0}, domain="",
+        opset=6,
+    ),
+    "ParametricSoftplus": Case("ParametricSoftplus", [f(2, 3)], {"alpha": 2.0, "beta": 0.5}, domain="", opset=6),
+    "Scale": Case("Scale", [f(2, 3)], {"scale": 2.0}, domain="", opset=6),
+    "ScaledTanh": Case("ScaledTanh", [f(2, 3)], {"alpha": 2.0, "beta": 0.5}, domain="", opset=6),
+    "ThresholdedRelu of operator set 1": Case("ThresholdedRelu", [f(2, 3)], {"alpha": 0.5}, domain="", opset=6),
     "SimplifiedLayerNormalization": Case(
         "SimplifiedLayerNormalization", [f(2, 3, 8), f(8)], {"epsilon": 1e-6}, domain=""
     ),

@@ -86,6 +86,7 @@ def test_features_are_collected_too() -> None:
         ("Softmax", [np.zeros((2, 3))], {"axis": 2}, "axis 2 is outside of rank 2"),
         ("Split", [np.zeros((2, 3)), np.array([1, 3])], {"outputs": 2}, "does not split"),
         ("Relu", [np.zeros(3)], {"alpha": 1.0}, "no attribute alpha"),
+        ("Crop", [np.zeros((1, 1, 4, 4))], {"border": [1, 1, 3, 0]}, "is no part of 4 x 4"),
         ("Softmax", [np.zeros(3)], {"axis": 0.5}, "attribute axis of Softmax (opset 21) is not of type int"),
         ("Concat", [np.zeros(3)], {}, "attribute axis of Concat (opset 21) is missing"),
         ("Relu", [np.zeros(3), np.zeros(3)], {}, "takes 1 to 1 inputs"),

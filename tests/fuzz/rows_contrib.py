@@ -253,7 +253,24 @@ def moved(op: str, b: Builder) -> list[Tensor]:
     return node(b, op, [x], **b.some(upper=b.between(0, 1)))
 
 
+def first(op: str, b: Builder) -> list[Tensor]:
+    """Operators that ONNX had for trial, without a domain."""
+    if op == "Crop":
+        left, top, right, bottom = border = [b.between(0, 2) for _ in range(4)]
+        x = b.data(F32, (*b.shape(2, 2), top + bottom + b.between(1, 4), left + right + b.between(1, 4)))
+        return b.node(op, [x], border=border, **b.some(scale=[1, 1]))
+    if op == "ImageScaler":
+        x = b.data(F32, b.shape(4, 4))
+        return b.node(op, [x], bias=[float(n) for n in range(x.shape[1])], **b.some(scale=0.5))
+    names = ("scale",) if op == "Scale" else ("alpha", "beta")
+    return b.node(op, [b.data(F32, b.shape())], **{name: b.pick([0.5, 1.0, 2.0]) for name in names})
+
+
 ROWS: dict[str, Row] = {
+    **{
+        op: Row(partial(first, op), 9)
+        for op in ("Affine", "Crop", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh")
+    },
     "SimplifiedLayerNormalization": Row(partial(normalized, "SimplifiedLayerNormalization"), 18),
     **{
         f"{MICROSOFT}.{op}": Row(partial(write, op))
