@@ -431,13 +431,13 @@ class ShapeNumbers:
             return value
         if other.shape == value.shape and not inner and not self._is_in_doubt(value, other):
             return value
-        if value.name in self._in_run:
-            return self._in_run[value.name]
         try:
             self._builder.extents_of(value, loc)
-            return value  # a part of it
+            return value  # a part of it, whether or not it was needed as what a run computes before
         except CcmlError:
             pass
+        if value.name in self._in_run:
+            return self._in_run[value.name]
         try:
             with self._builder.at_depth(0):
                 self._in_run[value.name] = self._table(value, self.folded[value.name], loc) or value

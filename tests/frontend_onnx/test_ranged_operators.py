@@ -202,6 +202,20 @@ CASES: Mapping[str, Case] = {
          make("Gather", ["w", "q"], ["y"])],
         [X], TABLE,
     ),
+    "the part of a mask for each layer": Case(  # as exporters cut it to the keys that there are
+        [make("Shape", ["a"], ["t"]), make("Gather", ["t", "one"], ["s"]), make("Unsqueeze", ["s", "zero"], ["end"]),
+         make("Range", ["none", "s", "one"], ["columns"]), make("Unsqueeze", ["columns", "one"], ["rows"]),
+         make("LessOrEqual", ["columns", "rows"], ["below"]), make("Gather", ["t", "zero"], ["n"]),
+         make("Concat", ["n", "end", "end"], ["square"], axis=0), make("Expand", ["below", "square"], ["each"]),
+         make("Where", ["each", "nothing", "low"], ["mask"]), make("Transpose", ["a"], ["turned"], perm=[0, 2, 1]),
+         make("MatMul", ["a", "turned"], ["scores"]),
+         make("Neg", ["mask"], ["higher"]), make("Reshape", ["higher", "flat"], ["f"]),
+         make("ReduceMax", ["f"], ["most"], keepdims=0), make("Add", ["scores", "most"], ["z"]),
+         make("Slice", ["mask", "zero", "end", "last"], ["again"]), make("Add", ["z", "again"], ["y"])],
+        [X],
+        {"zero": np.array([0]), "one": np.array(1), "none": np.array(0), "last": np.array([2]),
+         "nothing": np.float32(0), "low": np.float32(-9), "flat": np.array([-1])},
+    ),
     "the greatest": Case(
         [make("TopK", ["a", "k"], ["y", "i"], axis=1)], [X], {"k": np.array([2])}, ("y", "i")
     ),
