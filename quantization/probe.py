@@ -143,13 +143,6 @@ def judged(graph: Graph) -> list[str]:
     return [_scores(graph, value.name) or value.name for value in graph.outputs if value.dtype.is_float]
 
 
-def with_scores(graph: Graph, original: Graph) -> Graph:
-    """``graph``, which is ``original`` or made of it by quantization, with all that is :func:`judged` among its
-    outputs."""
-    names = {*judged(original)} - {value.name for value in graph.outputs}
-    return replace(graph, outputs=(*graph.outputs, *(value for value in graph.values() if value.name in names)))
-
-
 def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Changes]:
     """By what the float model gives."""
     parts = [list(range(count))[begin : begin + at_once] for begin in range(0, count, at_once)]

@@ -31,8 +31,6 @@ from .mixed import MixedPrecision, raise_precision
 from .nibbles import with_nibbles
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
-from .probe import judged as judged_values
-from .probe import with_scores
 from .quantizer import Quantized, Quantizer, known_names
 from .standardized import standardized
 from .weights_only import quantize_weights
@@ -164,24 +162,21 @@ def _asked(options: QuantizeOptions) -> str:
 
 
 def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
-    """Of bytes alone, and of 16 bits for some tensors, what is nearer the float model on calibration samples: by its
-    outputs, or by scores that a softmax makes them of, for of probabilities few samples make nearly all of the noise.
-    Parts of noise are measured one at a time, and in models of few outputs the whole may be another. Both have the
-    weights that were tuned for the latter, which mostly is the one. Large models, whose noise is the sum of very many
-    parts, are not compared."""
+    """Of bytes alone, and of 16 bits for some tensors, what is nearer the float model on calibration samples. Parts of
+    noise are measured one at a time, and in models of few outputs the whole may be another. Both have the weights that
+    were tuned for the latter, which mostly is the one. Large models, whose noise is the sum of very many parts, are not
+    compared."""
     wider = quantizer.wider
     if wider is None or work_of(quantizer.graph) > _COMPARED_WORK:
         best = wider or quantizer
         return best, best.quantize()
     wide = wider.quantize_roughly()
     numbers = spread(quantizer.samples.count, COMPARED_SAMPLES)
-    samples, wanted = quantizer.samples.at(np.asarray(numbers)), quantizer.float_scores(numbers)
-    graphs = (with_scores(each, quantizer.graph) for each in (quantizer.rewritten(wide.tuned), wide.graph))
-    plain, better = (evaluate_samples(each, samples) for each in graphs)
-    for names in ([value.name for value in quantizer.graph.outputs], judged_values(quantizer.graph)):
-        some = {name: wanted[name] for name in names}
-        if some and _least_sqnr(better, some) > _least_sqnr(plain, some) + _WORTHWHILE:
-            return wider, wider.with_exact_scales(wide)
+    samples, wanted = quantizer.samples.at(np.asarray(numbers)), quantizer.float_outputs(numbers)
+    graphs = (quantizer.rewritten(wide.tuned), wide.graph)
+    plain, better = (_least_sqnr(evaluate_samples(each, samples), wanted) for each in graphs)
+    if better > plain + _WORTHWHILE:
+        return wider, wider.with_exact_scales(wide)
     return quantizer, quantizer.quantize()
 
 

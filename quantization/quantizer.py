@@ -27,7 +27,6 @@ from .masks import float_nodes, softmaxes
 from .observe import FloatRuns, Observations, observe, spread
 from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
-from .probe import judged, with_scores
 from .range_choice import Chosen, Folded, Group, Known, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
@@ -141,7 +140,7 @@ class Quantizer:
         equalized = Equalized(graph, {})
         if options.equalize:
             equalized = equalize(graph, parts.is_integer, floats, chosen)
-        outputs = [*(value.name for value in graph.outputs), *judged(graph)]
+        outputs = [value.name for value in graph.outputs]
         observed = observe(floats, names, layers, chosen, equalized.divisors, outputs)
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
@@ -218,17 +217,10 @@ class Quantizer:
 
     def float_outputs(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
         """The outputs of the float model, ``[samples, ...]``, for samples of the calibration."""
-        return self._float_values(self.graph, numbers)
-
-    def float_scores(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
-        """These, and all that is :func:`judged`."""
-        return self._float_values(with_scores(self.graph, self.graph), numbers)
-
-    def _float_values(self, graph: Graph, numbers: Sequence[int]) -> dict[str, np.ndarray]:
         known = self.observed.outputs
-        if all(value.name in known for value in graph.outputs):
-            return {value.name: known[value.name][[*numbers]] for value in graph.outputs}
-        return evaluate_samples(graph, self.samples.at(np.asarray(numbers)))
+        if all(value.name in known for value in self.graph.outputs):
+            return {value.name: known[value.name][[*numbers]] for value in self.graph.outputs}
+        return evaluate_samples(self.graph, self.samples.at(np.asarray(numbers)))
 
     def partition(self, choices: Choices = _NONE) -> Partition:
         return self.partition_with(self.rescaling, choices)
