@@ -32,14 +32,15 @@ from . import (
     rescaling,
     row_sums,
     winograd,
+    winograd_words,
 )
 from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_map, depthwise_windows, plain, plain_depthwise,
     pointwise, pool, helium, helium_depthwise, helium_gates, helium_product, helium_softmax, helium_tanh, helium_taps,
-    helium_windows, row_sums, winograd, halfword_gemm, interpolation, matrix_tiles, nibbles, normalization,
-    rescaling,
+    helium_windows, row_sums, winograd, winograd_words, halfword_gemm, interpolation, matrix_tiles, nibbles,
+    normalization, rescaling,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

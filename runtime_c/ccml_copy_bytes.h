@@ -5,7 +5,7 @@
 
 #include "ccml_base.h"
 
-#if CCML_GNU
+#if CCML_GNU && !defined(__ARM_ARCH_6M__) /* where words at any address are calls of memcpy */
 #define CCML_BLOCK_COPY_BYTES 1
 static inline void ccml_copy_bytes(const int8_t *x, int8_t *y, int32_t count)
 {

@@ -58,6 +58,7 @@ from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
 from .packed_interpolation import is_packed_interpolation, lower_packed_interpolation
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
+from .plain.winograd import is_plain_winograd, lower_plain_winograd
 from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .row_blocks import lower_row_blocks
@@ -285,6 +286,7 @@ GENERATORS: tuple[Generator, ...] = (
         ),
         cost=_unless_few(lower_plain_contraction, _FEW_PRODUCTS),
     ),
+    _of_blocks("plain winograd", _anchors("conv"), is_plain_winograd, lower_plain_winograd, "winograd_words"),
     _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
     Generator("few channels", _anchors("conv"), is_few_channels, lower_few_channels, _written_out),
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),

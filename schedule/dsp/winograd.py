@@ -18,8 +18,7 @@ come out even, the last ones overlap those before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -40,23 +39,19 @@ from ...blocks.winograd import (
     filter_words,
     transformed_words,
 )
-from ...ir.build import store
 from ...ir.graph import Node
-from ...ir.loops import I8, Block, Buffer, Expr, Invoke, Pointer, Stmt, Var, as_expr
+from ...ir.loops import Block, Expr, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from ...ops.attributes import ints
 from ...ops.fused import body_of
 from ...ops.table import OPS
 from ...targets.target import Cpu
-from ..block_contraction import Contraction
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
 from ..nibble_weights import are_nibbles
 from ..requantization import fixed_form
-from ..staging import run_copy
-from ..window import window_rows, window_taps
+from ..winograd_patches import TransformedWeights, clamped, gather, has_taps
 
 KEPT_BYTES = 1 << 16
 """Of the filters of a layer that are transformed while compiling."""
@@ -79,13 +74,7 @@ def _is_large(conv: Node) -> bool:
     macs = OPS["conv"].macs
     assert macs is not None
     whole = conv.operands[0].dtype is DType.I8 and conv.attrs["group"] == 1
-    return whole and _has_taps(conv) and macs(conv) >= FEWEST_MACS
-
-
-def _has_taps(conv: Node) -> bool:
-    """Whether it has 3x3 taps side by side and steps of one."""
-    steps = (step for name in ("stride", "dilation") for step in ints(conv.attrs, name))
-    return conv.operands[1].shape[1:-1] == (TAPS, TAPS) and all(step == 1 for step in steps)
+    return whole and has_taps(conv) and macs(conv) >= FEWEST_MACS
 
 
 def is_dsp_winograd(ctx: KernelContext) -> bool:
@@ -94,29 +83,22 @@ def is_dsp_winograd(ctx: KernelContext) -> bool:
     if not (ctx.cpu.spends_memory or ctx.room) or not is_byte_contraction(ctx):
         return False
     node, weights = ctx.contraction
-    if node.op != "conv" or weights is None or not _has_taps(node):
+    if node.op != "conv" or weights is None or not has_taps(node):
         return False
-    _, height, width, channels = node.output.shape
-    fits = height >= OUTPUTS and width >= COLUMNS and weights.shape[-1] % GROUP == channels % STREAM.tile == 0
-    return fits and _Convolution(_Weights(ctx.with_dense_tensors())).applies
+    fits = weights.shape[-1] % GROUP == node.output.shape[-1] % STREAM.tile == 0
+    return fits and _Convolution(TransformedWeights(ctx.with_dense_tensors())).applies
 
 
 def lower_dsp_winograd(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_dsp_winograd` holds."""
-    return _Convolution(_Weights(ctx)).emit()
-
-
-class _Weights(Contraction):
-    """Those of a convolution, which are bytes until they are transformed."""
-
-    unpacks = False
+    return _Convolution(TransformedWeights(ctx)).emit()
 
 
 class _Convolution:
     """``kept``: the channels whose filters are transformed while compiling; ``patches``: how many below each other and
     side by side are transformed before the filters of the others are (0: there is no room for any)."""
 
-    def __init__(self, work: _Weights) -> None:
+    def __init__(self, work: TransformedWeights) -> None:
         work.settle()
         self.work, self.ctx = work, work.ctx
         self.depth = work.window.depth
@@ -190,7 +172,7 @@ class _Convolution:
         def place(down: Expr, along: Expr, row: Expr | int, column: Expr | int) -> tuple[Expr, ...]:
             """Of an output of the patch in row ``down`` and column ``along`` of those that are computed together."""
             at = pair * below + down, part * beside + along
-            return image, _clamped(at[0], OUTPUTS, height) + row, _clamped(at[1], COLUMNS, width) + column
+            return image, clamped(at[0], OUTPUTS, height) + row, clamped(at[1], COLUMNS, width) + column
 
         def position(slot: Expr) -> tuple[Expr, ...]:
             """Of an output of a patch."""
@@ -212,7 +194,7 @@ class _Convolution:
             return each(Invoke(block, pointers, scalars))
 
         transformed = Invoke("winograd_input", (start(patch), Pointer(inputs, (number, as_expr(0)))), (self.groups,))
-        body: Block = each(*self._gather(patch, place(i, j, 0, 0)), transformed)
+        body: Block = each(*gather(work, patch, place(i, j, 0, 0)), transformed)
         body += multiply(start(ctx.pack("w", self._kept(kept, factors))), as_expr(0), kept) if kept else ()
         if kept < work.channels:
             body += self._at_run_time(kept, factors, multiply)
@@ -249,15 +231,6 @@ class _Convolution:
         each = multiply(start(stream), number * STREAM.tile + first, STREAM.tile)
         return loop(number, len(ends[0]), transform, *each)
 
-    def _gather(self, patch: Buffer, position: Sequence[Expr]) -> Block:
-        """The pixels under some outputs, as bytes."""
-        _, height, width = self.work.shape
-        places = (height - OUTPUTS + 1, width - COLUMNS + 1)
-        window = replace(self.work.window, kernel=PATCH, stride=(1, 1), outputs=places)
-        firsts = (min(part * COLUMNS, places[1] - 1) - window.pad[1] for part in range(-(-width // COLUMNS)))
-        gather = window_rows if any(0 <= first <= window.extent[1] - PATCH[1] for first in firsts) else window_taps
-        return gather(self.ctx, window, position, _Patch(self, patch))
-
 
 def _together(size: int, extent: int, most: int) -> int:
     """How many parts of an ``extent`` are computed together, a divisor of their number up to ``most``; 0 where there is
@@ -265,26 +238,3 @@ def _together(size: int, extent: int, most: int) -> int:
     number = -(-extent // size)
     counts = (count for count in range(1, min(number, most) + 1) if number % count == 0)
     return max((count for count in counts if extent % size == 0 or count in (1, number)), default=0)
-
-
-def _clamped(number: Expr, size: int, extent: int) -> Expr:
-    """Where part ``number`` of an ``extent`` begins; the last one may overlap that before it."""
-    full, rest = divmod(extent, size)
-    return number * size - number // full * (size - rest) if rest else number * size
-
-
-@dataclass(frozen=True)
-class _Patch:
-    """Where gathered pixels go."""
-
-    layer: _Convolution
-    patch: Buffer
-
-    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
-        x, depth = self.layer.work.x, self.layer.depth
-        source, target = Pointer(x.buffer, x.at((*where, 0))), start(self.patch, first * depth)
-        return (run_copy(source, target, taps * depth),)
-
-    def fill(self, first: Expr, taps: int) -> Block:
-        depth, i = self.layer.depth, Var(self.layer.ctx.names.fresh("i"))
-        return loop(i, taps * depth, store(self.patch[first * depth + i], I8(self.layer.work.zero)))
