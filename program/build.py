@@ -112,7 +112,7 @@ def lower_graph(
         return _with_little_ram(graph, machine, goal, dump, shared)
     if goal.scarce_ram and not goal.pools and not any(node.op == FETCH for node in graph.nodes):
         return _in_place_or_rows(graph, machine, goal, dump, shared)
-    if goal.optimize is Optimize.BALANCED and not machine.cpu.in_rows:
+    if goal.optimize is Optimize.BALANCED and not goal.pools and not machine.cpu.in_rows:
         return _with_free_memory(graph, machine, goal, dump, shared)
     return _lowered(graph, machine, goal, dump, shared)
 

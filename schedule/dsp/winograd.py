@@ -57,8 +57,6 @@ KEPT_BYTES = 1 << 16
 """Of the filters of a layer that are transformed while compiling."""
 PATCH_BYTES = 1 << 14
 """Of transformed inputs, where filters are transformed at run time."""
-MOST_ROOM = 1 << 15
-"""The bytes that a layer can use, at most."""
 FEWEST_MACS = 1 << 20
 """Of layers that are worth the code of the blocks, where memory is not to be spent."""
 

@@ -89,7 +89,10 @@ def test_a_layer_at_the_peak_has_none() -> None:
     assert generators(lower_graph(graph, M4)) == ["dsp contraction"]
 
 
-@pytest.mark.parametrize("goal", [Goal(Optimize.SIZE), Goal(Optimize.RAM), Goal(max_ram=1 << 17)])
+@pytest.mark.parametrize(
+    "goal",
+    [Goal(Optimize.SIZE), Goal(Optimize.RAM), Goal(max_ram=1 << 17), Goal(pools={"fast": None, "slow": None})],
+)
 def test_other_goals_leave_memory_alone(goal: Goal) -> None:
     assert "dsp winograd" not in generators(lower_graph(GRAPHS["some patches of a column"], M4, goal))
 
