@@ -323,7 +323,7 @@ _ROWS: tuple[OpDef, ...] = (
         attrs={"limit": at.COUNT, "merge": at.BOOL, "each": at.OPTIONAL_BOOL},
     ),
     OpDef(
-        "murmur3", A, "MurmurHash3 (x86, 32 bits) of rows of bytes; text: of the strings in them",
+        "murmur3", A, "MurmurHash3 (32 bits) of rows of bytes; text: of the strings in them",
         mu.infer_murmur3, mu.evaluate_murmur3, attrs={"seed": at.INT, "text": at.BOOL},
     ),
     OpDef(

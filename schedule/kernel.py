@@ -172,11 +172,17 @@ class KernelContext:
 
     def trial(self) -> KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
-        return replace(self, names=deepcopy(self.names), packed={}, scratch={}, alike=None)
+        names = deepcopy(self.names)
+        return KernelContext(
+            self.node, self.cpu, self.refs, self.outer_constants, names, decision=self.decision, by_rows=self.by_rows,
+            room=self.room,
+        )  # fmt: skip
 
     def with_dense_tensors(self) -> KernelContext:
         """A kernel for the same node whose tensors have no halo: what is known before there are any."""
-        dense = replace(self, refs={}, names=Names(), packed={}, scratch={}, alike=None)
+        dense = KernelContext(
+            self.node, self.cpu, {}, self.outer_constants, decision=self.decision, by_rows=self.by_rows, room=self.room
+        )
         for value in (*self.node.operands, *self.node.outputs):
             buffer = Buffer(dense.names.fresh("tensor"), Type(value.dtype.stored), value.shape)
             dense.refs[value.name] = TensorRef.whole(buffer)

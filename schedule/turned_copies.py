@@ -165,7 +165,7 @@ def _flat(buffer: Buffer, index: Sequence[Expr]) -> tuple[Buffer, tuple[Expr, ..
 def _joined(nest: _Nest, names: Names) -> _Nest:
     """Neighbouring loops as one where all accesses go on from the inner to the outer one without a gap."""
     accesses: tuple[Load | Store, ...] = (nest.store, *nest.loads)
-    computed = [map_expr(e, lambda part: INDEX(0) if isinstance(part, Load) else None) for e in _values(nest)]
+    computed = [map_expr(value, _without_access) for value in _values(nest)]
     for (outer, many), (inner, few) in zip(nest.loops, nest.loops[1:]):
         plain = not any(occurs(var, expr) for var in (outer, inner) for expr in computed)
         if plain and all(_step(each, outer) == few * _step(each, inner) for each in accesses):
@@ -175,6 +175,11 @@ def _joined(nest: _Nest, names: Names) -> _Nest:
             lets = tuple(part for part in body if isinstance(part, Let))
             return _joined(_Nest(tuple(each for each in loops if each[0] != outer), lets, _last(body)), names)
     return nest
+
+
+def _without_access(part: Expr) -> Expr | None:
+    """In the place of an access something of its type, on which no loop has an influence."""
+    return Var("loaded", part.type) if isinstance(part, Load) else None
 
 
 def _values(nest: _Nest) -> list[Expr]:

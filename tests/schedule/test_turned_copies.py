@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
 from ccml.ir.loops import Kernel, Load, Shuffle
 from ccml.ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
@@ -115,3 +116,16 @@ def test_elements(name: str, machine: Machine, route: Route, tmp_path: Path) -> 
     found, wanted = route(lower_graph(graph, machine), machine, feeds, tmp_path), evaluate_graph(graph, feeds)
     for y in graph.outputs:
         np.testing.assert_array_equal(found[y.name], wanted[y.name])
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_numbers_beyond_integers_are_added_to_what_is_turned(number: float) -> None:
+    """What is loaded is a float, whatever is looked for in the places of a copy."""
+    x = Value("x", TensorType(DType.F32, (2, 3, 32)))
+    builder = GraphBuilder(infer_types, NameSupply(["x"]))
+    y = builder.emit1("transpose", x, perm=(2, 0, 1))
+    y = builder.emit1("add", y, builder.constant(np.float32(number), "number"))
+    graph = fuse(Graph("g", (x,), (y,), tuple(builder.nodes), builder.constants))
+    inputs = random_inputs(graph)
+    found = JitModel(lower_graph(graph, host_machine()), host_machine()).run(inputs)[graph.outputs[0].name]
+    np.testing.assert_array_equal(found, evaluate_graph(graph, inputs)[graph.outputs[0].name])
