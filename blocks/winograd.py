@@ -63,16 +63,22 @@ PRODUCTS = PLACES * STREAM.tile * TILES
 """Words of what is between the products and the output transform."""
 
 FILTER = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
-_INPUT = ({0: 1, 2: -1}, {1: 1, 2: 1}, {1: -1, 2: 1}, {1: 1, 3: -1})
-_OUTPUT = ({0: 1, 1: 1, 2: 1}, {1: 1, 2: -1, 3: -1})
-"""The rows of B^T and of A^T: factors by column."""
+INPUT = ({0: 1, 2: -1}, {1: 1, 2: 1}, {2: 1, 1: -1}, {1: 1, 3: -1})
+OUTPUT = ({0: 1, 1: 1, 2: 1}, {1: 1, 2: -1, 3: -1})
+"""The rows of B^T and of A^T: factors by column, 1 in front."""
+
+
+def transformed_filters(taps: np.ndarray) -> np.ndarray:
+    """int16 [o, 4, 4, c] of int8 weights [o, 3, 3, c]: (2 G) g (2 G)^T."""
+    spread = np.einsum("ik,okwc,jw->oijc", FILTER, taps.astype(np.int64), FILTER)
+    return np.asarray(spread.astype(np.int16))
 
 
 def transformed_words(taps: np.ndarray) -> np.ndarray:
     """Words [o, 16 * c / 2] of int8 weights [o, 3, 3, c], where c is a multiple of four."""
-    spread = np.einsum("ik,okwc,jw->oijc", FILTER, taps.astype(np.int64), FILTER)
-    lanes = spread[:, list(ORDER)][:, :, list(ORDER)].reshape(len(taps), PLACES, -1, 2, 2).swapaxes(-1, -2)
-    return np.ascontiguousarray(lanes.astype(np.int16)).view(np.int32).reshape(len(taps), -1)
+    places = transformed_filters(taps)[:, list(ORDER)][:, :, list(ORDER)]
+    lanes = places.reshape(len(taps), PLACES, -1, 2, 2).swapaxes(-1, -2)
+    return np.ascontiguousarray(lanes).view(np.int32).reshape(len(taps), -1)
 
 
 def filter_words(taps: np.ndarray) -> np.ndarray:
@@ -122,8 +128,8 @@ def _input(groups: Number) -> Kernel:
 
     def value(i: int, j: int, lane: int) -> Expr:
         total: Expr | None = None
-        for row, down in _INPUT[i].items():
-            for column, across in _INPUT[j].items():
+        for row, down in INPUT[i].items():
+            for column, across in INPUT[j].items():
                 part = signed(x, (tile * OUTPUTS + (row * PATCH[1] + column)) * pixel + (g * 4 + lane))
                 if total is None:
                     total = part if down * across > 0 else -part
@@ -141,7 +147,7 @@ def _input(groups: Number) -> Kernel:
     return Kernel("winograd_input", (x, v), loop(g, groups, *loop(tile, TILES, *stores)))
 
 
-def _combined(row: Mapping[int, int], values: Sequence[Expr]) -> Expr:
+def combined(row: Mapping[int, int], values: Sequence[Expr]) -> Expr:
     """Some of the values, added and subtracted; the first is added."""
     first, *others = row.items()
     total = values[first[0]]
@@ -216,7 +222,7 @@ def _outputs(m: Buffer, tile: Var, c: int) -> Block:
             lets.append(Let(Var(f"p{c}{i}{column}", I32), value))
             sums[column].append(lets[-1].var)
     for row in range(OUTPUTS):
-        values = (_combined(_OUTPUT[row], each) for each in sums)
+        values = (combined(OUTPUT[row], each) for each in sums)
         lets += [Let(Var(f"y{c}{row}{column}", I32), value) for column, value in enumerate(values)]
     return tuple(lets)
 

@@ -8,7 +8,7 @@ input in a word. *Products* are for each place the sums of the four tiles over t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,27 +19,32 @@ from ..ir.types import DType
 from .common import Number, high_half, low_half, param, signed
 from .instruction import THUMB, BlockInstruction, Cycles
 from .tiles import tile_block
-from .winograd import COLUMNS, FILTER, OUTPUTS, PATCH, PLACES, PRE_SHIFT, TILE, TILES
+from .winograd import (
+    COLUMNS,
+    INPUT,
+    OUTPUT,
+    OUTPUTS,
+    PATCH,
+    PLACES,
+    PRE_SHIFT,
+    TILE,
+    TILES,
+    combined,
+    transformed_filters,
+)
 
 PAIR = 2
 """Channels of the input whose filters share a word."""
-_DIFFERENCES: tuple[Callable[[list[Expr]], Expr], ...] = (
-    lambda d: d[0] - d[2], lambda d: d[1] + d[2], lambda d: d[2] - d[1], lambda d: d[1] - d[3],
-)  # fmt: skip
-"""The rows of B^T."""
-_SUMS: tuple[Callable[[list[Expr]], Expr], ...] = (lambda m: m[0] + m[1] + m[2], lambda m: m[1] - m[2] - m[3])
-"""Those of A^T."""
 
 
 def filter_pairs(taps: np.ndarray) -> np.ndarray:
     """Words [o, 16 * c / 2] of int8 weights [o, 3, 3, c], where c is even."""
-    spread = np.einsum("ik,okwc,jw->oijc", FILTER, taps.astype(np.int64), FILTER)
-    return np.ascontiguousarray(spread.astype(np.int16)).view(np.int32).reshape(len(taps), -1)
+    return np.ascontiguousarray(transformed_filters(taps)).view(np.int32).reshape(len(taps), -1)
 
 
-def _transformed(rows: tuple[Callable[[list[Expr]], Expr], ...], column: list[Expr], stem: str) -> list[Let]:
+def _transformed(rows: Sequence[Mapping[int, int]], column: Sequence[Expr], stem: str) -> list[Let]:
     """The elements of a column times a matrix from the left."""
-    return [Let(Var(f"{stem}{number}", I32), row(column)) for number, row in enumerate(rows)]
+    return [Let(Var(f"{stem}{number}", I32), combined(row, column)) for number, row in enumerate(rows)]
 
 
 def _input(channels: Number) -> Kernel:
@@ -54,13 +59,13 @@ def _input(channels: Number) -> Kernel:
             Let(Var(f"d{row}_{number}", I32), signed(x, channels * (row * PATCH[1] + number) + k))
             for row in range(TILE)
         ]
-        columns.append(_transformed(_DIFFERENCES, [let.var for let in pixels], f"t{number}_"))
+        columns.append(_transformed(INPUT, [let.var for let in pixels], f"t{number}_"))
         body += (*pixels, *columns[-1])
         tile, last = divmod(number, OUTPUTS)
         if last == 1 and tile > 0:
             seen = columns[-TILE:]
             for i in range(TILE):
-                found = [row([column[i].var for column in seen]) for row in _DIFFERENCES]
+                found = [combined(row, [column[i].var for column in seen]) for row in INPUT]
                 body += tuple(
                     store(v[(channels * (i * TILE + j) + k) * TILES + (tile - 1)], value)
                     for j, value in enumerate(found)
@@ -98,12 +103,12 @@ def _output() -> Kernel:
     y = [param(f"y{row}", DType.I32, COLUMNS, Access.WRITE, 4) for row in range(OUTPUTS)]
     tile = Var("tile")
     columns = [
-        _transformed(_SUMS, [m[as_expr((i * TILE + j) * TILES) + tile] for i in range(TILE)], f"t{j}_")
+        _transformed(OUTPUT, [m[as_expr((i * TILE + j) * TILES) + tile] for i in range(TILE)], f"t{j}_")
         for j in range(TILE)
     ]
     stores: Block = ()
     for row in range(OUTPUTS):
-        for column, total in enumerate(each([line[row].var for line in columns]) for each in _SUMS):
+        for column, total in enumerate(combined(each, [line[row].var for line in columns]) for each in OUTPUT):
             stores += (store(y[row][tile * OUTPUTS + column], (total >> PRE_SHIFT) + b[0]),)
     return Kernel("output", (m, b, *y), loop(tile, TILES, *(let for line in columns for let in line), *stores))
 
