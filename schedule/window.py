@@ -109,17 +109,11 @@ def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], si
 
 def window_taps(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: Sink) -> Block:
     """Every tap under the pixel at ``position`` by itself, where no row of taps ever lies inside as a whole."""
-    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel]
-    starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
-    where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation, strict=True)]
-    number = row_major(taps, window.kernel)
-    block = sink.copy(number, 1, (position[0], *where))
-    valid = all_of([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
-    if valid is not None:
-        block = (If(valid, block, sink.fill(number, 1)),)
-    for tap, extent in reversed(list(zip(taps, window.kernel))):
-        block = loop(tap, extent, *block)
-    return block
+
+    def one(number: Expr, where: Sequence[Expr], starts: Sequence[Expr]) -> Block:
+        return sink.copy(number, 1, where)
+
+    return _over_taps(ctx, window, position, len(window.kernel), one, lambda number: sink.fill(number, 1))
 
 
 Row = Callable[[Expr, Sequence[Expr], Expr], Block]
@@ -130,11 +124,28 @@ def over_rows(
     ctx: KernelContext, window: Window, position: Sequence[Expr], row: Row, fill: Callable[[Expr], Block]
 ) -> Block:
     """``row`` for every row of taps under the pixel at ``position``; ``fill`` for those above or below the input."""
-    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel[:-1]]
+
+    def whole(number: Expr, where: Sequence[Expr], starts: Sequence[Expr]) -> Block:
+        return row(number, where, starts[-1])
+
+    return _over_taps(ctx, window, position, len(window.kernel) - 1, whole, fill)
+
+
+def _over_taps(
+    ctx: KernelContext,
+    window: Window,
+    position: Sequence[Expr],
+    dims: int,
+    body: Callable[[Expr, Sequence[Expr], Sequence[Expr]], Block],
+    fill: Callable[[Expr], Block],
+) -> Block:
+    """``body`` for every tap along the first ``dims`` dimensions of the window under the pixel at ``position``: the
+    number of the tap, where it is along these, and where the window begins; ``fill`` for those beyond the input."""
+    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel[:dims]]
     starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
     where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
-    number = row_major((*taps, as_expr(0)), window.kernel)
-    block = row(number, (position[0], *where), starts[-1])
+    number = row_major((*taps, *[as_expr(0)] * (len(window.kernel) - dims)), window.kernel)
+    block = body(number, (position[0], *where), starts)
     valid = all_of([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
     if valid is not None:
         block = (If(valid, block, fill(number)),)
