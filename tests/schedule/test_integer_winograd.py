@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import inf
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,13 +13,11 @@ from ccml.blocks.winograd import SHIFT, filter_words, transformed_words
 from ccml.driver import Goal, Optimize
 from ccml.ir.graph import Graph
 from ccml.program.build import lower_graph
-from ccml.schedule.generators import GENERATORS
 from ccml.targets import Machine
 
-from tests.schedule import test_staged
 from tests.schedule.block_cases import RNG, Case, Route, assert_cases, routes, signed
 from tests.schedule.graphs import integer_conv_graph
-from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, with_blocks
+from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, choosing, fast, with_blocks
 from tests.tools import needs
 
 
@@ -118,16 +114,9 @@ GRAPHS = {
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
 
-def fast(machine: Machine) -> Machine:
-    """As ``--optimize speed`` takes it."""
-    return replace(machine, cpu=replace(machine.cpu, spends_memory=True))
-
-
 @pytest.fixture
 def chosen() -> Iterator[None]:
-    """The algorithm wherever it applies, even if it takes longer."""
-    rows = tuple(row if row.name == "dsp winograd" else replace(row, cost=lambda _: inf) for row in GENERATORS)
-    with patch.object(test_staged, "BLOCKS_FIRST", rows):
+    with choosing("dsp winograd"):
         yield
 
 

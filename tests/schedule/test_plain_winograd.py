@@ -4,10 +4,7 @@ the bytes of the direct convolution."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from math import inf
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,14 +12,12 @@ from ccml.blocks.winograd_words import filter_pairs
 from ccml.driver import Goal, Optimize
 from ccml.ir.graph import Graph
 from ccml.program.build import lower_graph
-from ccml.schedule.generators import GENERATORS
 from ccml.targets import Machine, select
 
-from tests.schedule import test_staged
 from tests.schedule.block_cases import RNG, Case, Route, assert_cases, routes, signed
 from tests.schedule.graphs import integer_conv_graph
 from tests.schedule.test_staged import Route as GraphRoute
-from tests.schedule.test_staged import assert_exact, by_c, by_objects
+from tests.schedule.test_staged import assert_exact, by_c, by_objects, choosing, fast
 from tests.tools import needs
 
 INPUT = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
@@ -96,16 +91,9 @@ GRAPHS = {
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
 
-def fast(machine: Machine) -> Machine:
-    """As ``--optimize speed`` takes it."""
-    return replace(machine, cpu=replace(machine.cpu, spends_memory=True))
-
-
 @pytest.fixture
 def chosen() -> Iterator[None]:
-    """The algorithm wherever it applies, even if it takes longer."""
-    rows = tuple(row if row.name == "plain winograd" else replace(row, cost=lambda _: inf) for row in GENERATORS)
-    with patch.object(test_staged, "BLOCKS_FIRST", rows):
+    with choosing("plain winograd"):
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf, prod
 from pathlib import Path
@@ -151,6 +152,17 @@ def by_objects(program: Program, machine: Machine, inputs: dict[str, np.ndarray]
 
 BLOCKS_FIRST = tuple(row if row.block else replace(row, cost=lambda _: inf) for row in generators.GENERATORS)
 """What makes blocks of small layers, too, for which code of compilers may be cheaper."""
+
+
+def choosing(name: str) -> AbstractContextManager[object]:
+    """The generator of that name wherever it applies, even if it takes longer."""
+    rows = tuple(row if row.name == name else replace(row, cost=lambda _: inf) for row in generators.GENERATORS)
+    return patch(f"{__name__}.BLOCKS_FIRST", rows)
+
+
+def fast(machine: Machine) -> Machine:
+    """As ``--optimize speed`` takes it."""
+    return replace(machine, cpu=replace(machine.cpu, spends_memory=True))
 
 
 def assert_exact(graph: Graph, machine: Machine, route: Route, folder: Path) -> None:
