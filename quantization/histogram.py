@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from .response import Response
+from ..ops.response import Response
 
 MAX_BINS = 4096
 """Between half as many and this many bins cover the observed range: 8 or more for each step of an int8."""

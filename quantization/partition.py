@@ -22,6 +22,7 @@ from functools import cached_property
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.opdef import Kind
+from ..ops.response import Response, response
 from ..ops.table import OPS
 from .roles import Role, activations, is_real, role_of
 
@@ -78,6 +79,12 @@ class Partition:
                 return None
             value = user.output
         return value.name
+
+    def response(self, head: str) -> Response | None:
+        """What the readers of a group make of an element; ``None`` where its members come from several values too."""
+        if len(self.sources[head]) > 1:
+            return None
+        return response(self.graph, self.members(head), self.is_integer, self.inside.__contains__)
 
     def factor_of(self, name: str) -> float:
         """What number times the value before a stored value is."""

@@ -13,6 +13,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..ops.recurrent import RECURRENCES
+from ..ops.response import Response
 from ..samples import Samples
 from ..verification.runner import runner, work_of
 from .cheap_width import may_be_worth, of_few, of_noise, of_recurrences
@@ -31,7 +32,6 @@ from .range_choice import Chosen, Folded, Group, Known, Method, Trials, choose_r
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .recurrent_weights import halfword_weights
-from .response import Response, response
 from .roles import LINEAR, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant
 
@@ -279,7 +279,7 @@ class Quantizer:
     def _response(self, parts: Partition, head: str) -> Response | None:
         """By which a range is chosen, where no other way is asked for."""
         asked = self._own_options(parts, head).range_method or self.options.range_method
-        return response(parts, head) if asked is RangeMethod.AUTO else None
+        return parts.response(head) if asked is RangeMethod.AUTO else None
 
     def _room(self, dtype: DType) -> float:
         """How far an own range reaches, as a part of what was found."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..ops.response import Function
 from .histogram import Histogram, TensorStats
 from .options import RangeMethod
-from .response import Function
 
 Range = tuple[float, float]
 

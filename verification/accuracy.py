@@ -6,6 +6,8 @@ Three graphs run: the quantized model compiled into this process, the others as 
 * the *local* model: the float model, and beside it every layer of the quantized model with its quantized weights, but
   fed with the float model's tensors. It gives the noise that a layer's weights add on their own. What the layer's
   result adds on its own follows from the float tensor and its encoding alone: by rounding, and by clipping.
+
+What no reader of a tensor notices is no noise: a hard swish has the same result for all that is less than -3.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ class _Noise:
 
     def add(self, tensor: Tensor, wanted: np.ndarray, found: np.ndarray, local: np.ndarray | None) -> None:
         """Adds one sample: the tensor of the float, of the quantized and of the local model."""
+        wanted = tensor.told_apart(wanted)
         self.total.add(found, wanted)
         self.elements += wanted.size
         encoding = tensor.encoding

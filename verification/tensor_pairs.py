@@ -12,6 +12,7 @@ from ..ir.types import DType, TensorType
 from ..ops.attributes import floats
 from ..ops.opdef import Kind
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
+from ..ops.response import Response, response
 from ..ops.table import OPS
 
 Arrays = Mapping[str, np.ndarray]
@@ -54,13 +55,25 @@ class Tensor:
     """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is
     its float form before it is stored. ``encoding`` is ``None`` for floats: outputs, and results of layers whose
     weights alone are stored. ``layer`` is the ONNX node that makes it (the contraction before an activation function),
-    or the name of an input."""
+    or the name of an input. ``response`` is what the float graph makes of an element, where that is a function."""
 
     origin: str
     value: str
     made: str
     layer: str
     encoding: Encoding | None
+    response: Response | None = None
+
+    def told_apart(self, x: np.ndarray) -> np.ndarray:
+        """``x`` where it can be stored, or else up to where its readers tell one number from another."""
+        if self.encoding is None or self.response is None or not x.size:
+            return x
+        low, high = self.encoding.real_range
+        least, greatest = float(x.min()), float(x.max())
+        if (low <= least and greatest <= high) or not self.response.is_finite(least, greatest):
+            return x
+        lowest, highest = self.response.limits(least, greatest)
+        return np.clip(x, min(lowest, low), max(highest, high))
 
     def real(self, values: Arrays) -> np.ndarray:
         """Its float form among the values of the quantized model."""
@@ -95,7 +108,17 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
     for value in quantized.outputs:
         if value.name not in origins and value.dtype is DType.F32 and value.name in makers:
             found.append(Tensor(value.name, value.name, value.name, value.name, None))
-    return [replace(tensor, layer=_anchor(tensor.origin, makers, origins)) for tensor in found]
+    return [
+        replace(tensor, layer=_anchor(tensor.origin, makers, origins), response=_response(original, tensor, origins))
+        for tensor in found
+    ]
+
+
+def _response(original: Graph, tensor: Tensor, stored: Collection[str]) -> Response | None:
+    """Of a stored tensor, up to the next stored tensors."""
+    if tensor.encoding is None:
+        return None
+    return response(original, [tensor.origin], lambda node: True, lambda name: name not in stored)
 
 
 def _weights_are_stored(node: Node, producers: Mapping[str, Node]) -> bool:

@@ -8,7 +8,6 @@ from ccml.quantization.execute import evaluate_samples
 from ccml.quantization.options import RangeMethod
 from ccml.quantization.partition import partition
 from ccml.quantization.quantize import sqnr
-from ccml.quantization.response import response
 
 from tests.quantize.networks import Network, samples_for
 
@@ -45,7 +44,7 @@ def test_a_function_is_even_beyond_some_numbers(activation: object, low: float, 
     """A hard swish is 0 below -3; a sigmoid comes within an eighth of a 255th of its ends. x sigmoid(x) has its least
     value at -1.28, so that what is below shows where its range is small."""
     graph, name = between(activation)
-    found = response(partition(graph, lambda node: False, False, []), name)
+    found = partition(graph, lambda node: False, False, []).response(name)
     assert found is not None
     limits = found.limits(-10.0, 10.0)
     if activation is silu:
@@ -58,13 +57,13 @@ def test_nothing_is_known_where_a_layer_reads_the_tensor_too() -> None:
     net = Network((1, 16))
     x = net.dense(net.x, 16)
     graph = net.graph(net.op("add", net.dense(net.op("sigmoid", x), 4), net.dense(x, 4)))
-    assert response(partition(graph, lambda node: False, False, []), x.name) is None
+    assert partition(graph, lambda node: False, False, []).response(x.name) is None
 
 
 def test_functions_that_are_not_finite_do_not_count() -> None:
     """The logarithm of numbers that a byte rounds to 0."""
     graph, name = between(lambda net, x: net.op("log", net.op("add", x, net.number(6.0))))
-    found = response(partition(graph, lambda node: False, False, []), name)
+    found = partition(graph, lambda node: False, False, []).response(name)
     assert found is not None
     assert found.is_finite(-2.5, 9.0)
     assert not found.is_finite(-4.0, 9.0)

@@ -53,6 +53,28 @@ def test_clipping() -> None:
     assert found.cause == "clipping"
 
 
+def test_what_no_reader_notices_is_not_clipped() -> None:
+    """Bytes from 0 to 1 of what a ReLU reads: half of the elements cannot be stored, and the ReLU makes them 0."""
+    original = """
+    graph g(%x: f32[1,2]) -> (%y)
+      %r : f32[1,2] = relu(%x)   @"act"
+      %y : f32[1,2] = abs(%r)   @"end"
+    """
+    stored = f"axis=0, scale=[{1 / 255!r}], zero_point=[-128]"
+    quantized = f"""
+    graph g(%x: f32[1,2]) -> (%y)
+      %x.q : i8[1,2] quant(scale={1 / 255!r}, zero_point=-128) = quantize(%x) {{{stored}, to=i8}}
+      %x.dq : f32[1,2] = dequantize(%x.q) {{{stored}}}
+      %r : f32[1,2] = relu(%x.dq)   @"act"
+      %y : f32[1,2] = abs(%r)   @"end"
+    """
+    samples = Samples({"x": X}, {}, len(X), Batching.LEADING)
+    found = rows(measure(parse_graph(original), parse_graph(quantized), samples))["x"]
+    expected = 10 * np.log10(np.mean(np.square(np.maximum(X, 0))) / (np.mean(X > 0) * (1 / 255) ** 2 / 12))
+    assert found.own_sqnr_db == found.sqnr_db == pytest.approx(expected, abs=0.5)
+    assert (found.cause, found.saturation) == ("rounding", 0)
+
+
 def test_noise_of_weights_is_the_layers_own() -> None:
     result = measured(1 / 127, 0.009)
     found = rows(result)["dense"]

@@ -13,9 +13,8 @@ from functools import partial
 import numpy as np
 
 from ..ir.graph import Graph, Node
-from ..ops.opdef import Kind
-from ..ops.table import OPS
-from .partition import Partition, key
+from .opdef import Kind
+from .table import OPS
 
 Function = Callable[[np.ndarray], np.ndarray]
 """``[n]`` to ``[results, n]``."""
@@ -27,7 +26,7 @@ _POINTS = 1 << 12
 
 @dataclass(frozen=True)
 class Response:
-    """The ``function``, which the nodes named ``by`` compute."""
+    """The ``function``, which the nodes compute whose first outputs are ``by``."""
 
     by: tuple[str, ...]
     function: Function = field(compare=False)
@@ -50,27 +49,30 @@ class Response:
         return (min(0.0, lowest) if lowest > low else -np.inf), (max(0.0, highest) if highest < high else np.inf)
 
 
-def response(parts: Partition, head: str) -> Response | None:
-    """What the readers of a group make of it; ``None`` where one of them computes with several elements, or with
-    floats, or where the group is an output of the model."""
-    graph, members = parts.graph, set(parts.members(head))
-    if len(parts.sources[head]) > 1 or not members.isdisjoint(value.name for value in graph.outputs):
+def response(
+    graph: Graph, members: Collection[str], may_follow: Callable[[Node], bool], is_passed_on: Callable[[str], bool]
+) -> Response | None:
+    """What the readers of ``members``, values that are stored alike, make of them; ``None`` where one of them computes
+    with several elements, or one that may not follow, or where a member is an output of the graph. What comes behind a
+    result is part of the function where that ``is_passed_on``, and no output."""
+    outputs = {value.name for value in graph.outputs}
+    if not outputs.isdisjoint(members):
         return None
     chain, inside, ends = list[Node](), set(members), list[str]()
     for node in graph.nodes:
-        if key(node) in members or not any(value.name in inside for value in node.operands):
+        if node.outputs[0].name in members or not any(value.name in inside for value in node.operands):
             continue
-        if not (parts.is_integer(node) and _is_of_one_element(graph, node, inside)):
+        if not (may_follow(node) and _is_of_one_element(graph, node, inside)):
             return None
         chain.append(node)
-        if node.output.name in parts.inside:
+        if is_passed_on(node.output.name) and node.output.name not in outputs:
             inside.add(node.output.name)
         else:
             ends.append(node.output.name)
     if not ends:
         return None
     function = partial(_evaluated, chain, graph.constants, members, ends)
-    return Response(tuple(map(key, chain)), function)
+    return Response(tuple(node.outputs[0].name for node in chain), function)
 
 
 def _is_of_one_element(graph: Graph, node: Node, inside: set[str]) -> bool:
