@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,6 +24,10 @@ _SAFE = 2**62
 """What is added to and compared in 64 bits stays below."""
 _SHIFTS = (*((0, post) for post in range(24)), *((pre, 0) for pre in range(1, 31)))
 """(pre_shift, post_shift), cheapest first: scales are small; those from 1/2 on need to shift the accumulator."""
+
+_TOGETHER = 64
+"""Channels that are looked at together: where one has no multiplier, those behind them need not be looked at."""
+
 
 @dataclass(frozen=True)
 class FixedPoint:
@@ -95,15 +100,34 @@ def common_multipliers(
     pre_shift: int,
     post_shifts: Sequence[int],
 ) -> tuple[np.ndarray, int] | None:
-    """Multipliers of many channels for the first of ``post_shifts`` for which all have one, and that."""
-    steps, every = _Steps.of(scales, bounds, zero_point, lo, hi), np.arange(len(scales))
+    """Multipliers of many channels for the first of ``post_shifts`` for which all have one, and that. They are found
+    once for each layer, however many of its forms are tried; nobody may change them."""
+    channels = np.asarray(scales, np.float32).tobytes(), np.array(bounds, np.int64).tobytes()
+    return _common_multipliers(channels, (zero_point, lo, hi), pre_shift, tuple(post_shifts))
+
+
+@lru_cache(maxsize=1024)
+def _common_multipliers(
+    channels: tuple[bytes, bytes], results: tuple[int, int, int], pre_shift: int, post_shifts: tuple[int, ...]
+) -> tuple[np.ndarray, int] | None:
+    """The same for the bytes of scales and bounds, and what is said about results."""
+    scales, bounds = (np.frombuffer(part, dtype) for part, dtype in zip(channels, (np.float32, np.int64), strict=True))
+    steps = _Steps.of(scales, bounds, *results)
     for post_shift in post_shifts:
         nominal = scales.astype(np.float64) * 2.0 ** (32 + post_shift - pre_shift)
         if np.any(nominal >= _I32):
             continue
-        least, greatest = steps.multipliers(every, pre_shift, post_shift)
-        if np.all(least <= greatest):
-            return np.clip(np.rint(nominal), least, greatest).astype(np.int32), post_shift
+        ranges = []
+        for first in range(0, max(len(scales), 1), _TOGETHER):
+            part = np.arange(first, min(first + _TOGETHER, len(scales)))
+            ranges.append(steps.multipliers(part, pre_shift, post_shift))
+            if np.any(ranges[-1][0] > ranges[-1][1]):
+                break
+        else:
+            least, greatest = np.concatenate(ranges, axis=1)
+            found = np.clip(np.rint(nominal), least, greatest).astype(np.int32)
+            found.flags.writeable = False
+            return found, post_shift
     return None
 
 
@@ -164,7 +188,7 @@ class _Steps:
 
     @classmethod
     def of(
-        cls, scales: np.ndarray, bounds: Sequence[tuple[int, int]], zero_point: int, lo: int, hi: int
+        cls, scales: np.ndarray, bounds: Sequence[tuple[int, int]] | np.ndarray, zero_point: int, lo: int, hi: int
     ) -> _Steps:
         limits = np.array(bounds, np.int64).reshape(-1, 2)
         at = thresholds(scales, limits[:, 0], limits[:, 1], zero_point, lo, hi)
@@ -189,9 +213,10 @@ def _solve(factor: np.ndarray, bound: np.ndarray, holds: np.ndarray) -> tuple[np
     """For each row the m between -2^62 and 2^62 with factor * m >= bound for all elements of the row that ``holds``; an
     empty range where there is none."""
     rising, falling = holds & (factor > 0), holds & (factor < 0)
-    divisor = np.where(factor == 0, 1, factor)
-    least = np.max(-(-bound // divisor), axis=1, where=rising, initial=-_SAFE)
-    greatest = np.min(bound // divisor, axis=1, where=falling, initial=_SAFE)
+    # Rounded up, b / f is -(-b // f): a single division, the slowest step of all, gives either side what it needs.
+    quotient = np.where(rising, -bound, bound) // np.where(factor == 0, 1, factor)
+    least = np.max(-quotient, axis=1, where=rising, initial=-_SAFE)
+    greatest = np.min(quotient, axis=1, where=falling, initial=_SAFE)
     never = np.any(holds & (factor == 0) & (bound > 0), axis=1)
     return np.where(never, _SAFE, least), np.where(never, -_SAFE, greatest)
 
