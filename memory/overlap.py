@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from operator import or_
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,50 +24,53 @@ def least_distance(kernel: Kernel, call: Call, read: str, written: str) -> int |
     may overlap. ``None`` where nothing is said: of tensors that are used otherwise, of kernels that take too long to
     replay, and of tensors that a C compiler may take to be apart because of their types.
     """
+    return _of_call(kernel, call, read, written).least
+
+
+def may_be_in_place(kernel: Kernel, call: Call, read: str, written: str) -> bool:
+    """Whether two such tensors may begin at the same place, although they may not lie somewhat apart: where each byte
+    is read for the last time before it is written."""
+    return _of_call(kernel, call, read, written).in_place
+
+
+class _Overlap(NamedTuple):
+    """The least distance of two tensors, and whether they may begin at the same place."""
+
+    least: int | None
+    in_place: bool
+
+
+def _of_call(kernel: Kernel, call: Call, read: str, written: str) -> _Overlap:
     places = list(dict.fromkeys(call.args))
     tensors = tuple(places.index(name) for name in call.args)
     return _by_place(kernel, tensors, places.index(read), places.index(written))
 
 
 @lru_cache(maxsize=1024)
-def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int) -> int | None:
+def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int) -> _Overlap:
     """For a call with these tensors, by number, behind the parameters."""
     if replay_length(kernel) > MOST_ACCESSES:
-        return None
+        return _UNKNOWN
     roles: dict[int, set[Access]] = {}
     for param, tensor in zip(kernel.params, tensors, strict=True):
         roles.setdefault(tensor, set()).add(param.access)
     types = dict(zip(tensors, (param.dtype for param in kernel.params), strict=True))
     if roles[read] != {Access.READ} or Access.READ in roles[written] or not may_alias(types[read], types[written]):
-        return None
-    trace = trace_kernel(kernel)
-    parts = [trace.writes[name] for name in _parameters(trace.writes, kernel, tensors, written)]
-    writes = parts[0] if len(parts) == 1 else Touches.joined(parts)
-    found = _parameters(trace.reads, kernel, tensors, read)
-    reach, least = np.maximum.accumulate(writes.end), _NEVER
-    for part in (part for name in found for part in trace.reads.each(name)):
-        least = max(least, _distance(part, writes.time, reach, least))
-    return least
-
-
-def may_be_in_place(kernel: Kernel, call: Call, read: str, written: str) -> bool:
-    """Whether two such tensors may begin at the same place, although they may not lie somewhat apart: where each byte
-    is read for the last time before it is written."""
-    places = list(dict.fromkeys(call.args))
-    tensors = tuple(places.index(name) for name in call.args)
-    return _in_place(kernel, tensors, places.index(read), places.index(written))
-
-
-@lru_cache(maxsize=1024)
-def _in_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int) -> bool:
-    least = _by_place(kernel, tensors, read, written)
-    if least is None or least <= 0:
-        return least is not None
+        return _UNKNOWN
     trace = trace_kernel(kernel)
     reads, writes = (
         [part for name in _parameters(found, kernel, tensors, tensor) for part in found.each(name)]
         for found, tensor in ((trace.reads, read), (trace.writes, written))
     )
+    by_time = Touches.joined(writes)
+    reach, least = np.maximum.accumulate(by_time.end), _NEVER
+    for part in reads:
+        least = max(least, _distance(part, by_time.time, reach, least))
+    return _Overlap(least, least <= 0 or _read_before_written(reads, writes))
+
+
+def _read_before_written(reads: Sequence[Touches], writes: Sequence[Touches]) -> bool:
+    """Whether each byte is read for the last time before it is written, if both begin at the same place."""
     unit = _common_unit([*reads, *writes])
     size = max(int(part.end.max(initial=0)) for part in (*reads, *writes)) // unit
     first_write, last_read = np.full(size, -_NEVER), np.full(size, _NEVER)
@@ -135,3 +139,5 @@ _GROUP = 256
 
 _NEVER = -(1 << 60)
 """All reads come before all writes: the tensors may lie anywhere."""
+
+_UNKNOWN = _Overlap(None, False)
