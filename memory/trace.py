@@ -220,11 +220,14 @@ class _Event:
     left: list[_Leave] = field(default_factory=list)
 
     def touches(self) -> Touches:
-        every = self.bytes()
-        arrays = np.broadcast_arrays(self._times(every), *every)
-        time, begin, end, mask = (array.reshape(-1) for array in arrays)
-        chosen = mask & (begin < end)
-        return Touches(time[chosen], begin[chosen], end[chosen])
+        every = begin, end, mask = self.bytes()
+        time, chosen = self._times(every), mask & (begin < end)
+        shape = np.broadcast(time, chosen).shape
+        parts = [_flat(array, shape) for array in (time, begin, end)]
+        if not chosen.all():
+            happens = _flat(chosen, shape)
+            parts = [array[happens] for array in parts]
+        return Touches(*parts)
 
     def pieces(self) -> tuple[np.ndarray, np.ndarray]:
         begin, end, mask = np.broadcast_arrays(*self.bytes())
@@ -251,6 +254,11 @@ class _Event:
             else:
                 time = time + (loop.start + ((loop.extent - 1) * loop.step if self.kind is _Kind.READ else 0))
         return time
+
+
+def _flat(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The elements in order, each as often as ``shape`` has it."""
+    return (array if array.shape == shape else np.broadcast_to(array, shape)).reshape(-1)
 
 
 class _Tracer:

@@ -21,7 +21,7 @@ from ..ops.movement import FETCH
 from ..schedule.legalize import legalize
 from ..targets.target import Machine
 from .goal import DEFAULT_GOAL, Goal, Optimize
-from .lower_nodes import lower_nodes
+from .lower_nodes import Chosen, lower_nodes
 from .partition import partition
 from .place import join_layers, order_calls, place_tensors, stream_layers
 from .room import NO_ROOM, Room, free_room, layers_with_use_for_room, less_room
@@ -120,13 +120,15 @@ def lower_graph(
 def _with_free_memory(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
     """A program whose layers use what memory is free while they run, but no more."""
     layers = layers_with_use_for_room(graph, machine)
-    direct = _placed(graph, machine, goal, None if layers else dump)
+    chosen: Chosen = {}
+    direct = _placed(graph, machine, goal, None if layers else dump, NO_ROOM, chosen)
     room = free_room(direct, layers, machine.target) if layers else NO_ROOM
     program = direct
     for _ in range(ESTIMATES):
         if not room:
             break
-        program = _placed(graph, machine, goal, None, room)
+        others = {name: generator for name, generator in chosen.items() if name not in room}
+        program = _placed(graph, machine, goal, None, room, others)
         left = less_room(program, direct, room, machine.target)
         if left == room:
             break
@@ -186,10 +188,15 @@ def _lowered(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shar
 
 
 def _placed(
-    graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, room: Room = NO_ROOM
+    graph: Graph,
+    machine: Machine,
+    goal: Goal,
+    dump: Dump | None,
+    room: Room = NO_ROOM,
+    chosen: Chosen | None = None,
 ) -> Program:
     """A program whose tensors have their memory."""
-    program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads, room), dump)
+    program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads, room, chosen), dump)
     return _through(PLACING, program, machine, goal, dump)
 
 

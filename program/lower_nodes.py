@@ -56,15 +56,21 @@ MAX_KERNELS = 3000
 
 
 def lower_nodes(
-    graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED, threads: int = 0, room: Room = NO_ROOM
+    graph: Graph,
+    machine: Machine,
+    tuned: Tuned = NOTHING_TUNED,
+    threads: int = 0,
+    room: Room = NO_ROOM,
+    chosen: Chosen | None = None,
 ) -> Program:
     """Kernels and steps for ``graph``; the plan has no pools yet. ``tuned`` says what is known to be faster than what
     is estimated to be, with ``threads`` also about how work is split for so many, and ``room`` what memory is free.
+    Generators that are ``chosen`` already are not chosen again, and others are noted there.
 
     The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
     memory = _Memory(tuned, threads, room, named={value.name for each in all_graphs(graph) for value in each.values()})
-    return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
+    return _Lowering(graph, machine, memory, chosen=chosen).program([value.name for value in graph.outputs])
 
 
 def in_terms_of(graph: Graph, machine: Machine) -> Graph:
@@ -82,6 +88,10 @@ def in_terms_of(graph: Graph, machine: Machine) -> Graph:
 
 _Source = int | np.ndarray | Buffer
 """The number of a tensor among the operands and outputs of a node, a packed constant, or memory during the call."""
+
+
+Chosen = dict[str, Generator]
+"""The generators of nodes, by the names of their first results."""
 
 
 _Head = tuple[str, tuple[Buffer, ...], tuple[str, ...]]
@@ -155,7 +165,13 @@ class _Lowering:
     """Lowers one graph. Buffers are called after its values, but those in ``places`` are there already."""
 
     def __init__(
-        self, graph: Graph, machine: Machine, memory: _Memory, given: Sequence[str] = (), results: Sequence[str] = ()
+        self,
+        graph: Graph,
+        machine: Machine,
+        memory: _Memory,
+        given: Sequence[str] = (),
+        results: Sequence[str] = (),
+        chosen: Chosen | None = None,
     ) -> None:
         """A graph of control flow finds its inputs in the buffers ``given`` and leaves its outputs in ``results``."""
         graph = block_rows(in_terms_of(graph, machine), machine.cpu)
@@ -168,7 +184,7 @@ class _Lowering:
             return None if halo is None else halo(ctx.anchor)
 
         self.in_rows = values_in_rows(graph)
-        self.generators: dict[str, Generator] = {}
+        self.generators: Chosen = {} if chosen is None else chosen
         self.decisions: dict[str, Decision | None] = {}
         self.machine, self.memory, self.graph = machine, memory, graph
         streamed = self._streamed()
