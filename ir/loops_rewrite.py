@@ -156,16 +156,7 @@ def used_buffers(block: Block) -> Iterator[Buffer]:
 
 def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
-
-    def go(node: Expr) -> Expr:
-        if type(node) is Const or type(node) is Var:
-            return rule(node) or node
-        changed = map_children(node, go)
-        if changed is not node:
-            changed = rebuild(changed)
-        return rule(changed) or changed
-
-    return go(expr)
+    return _Rewriter(rule).expr(expr)
 
 
 def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
@@ -212,28 +203,39 @@ def map_block(
 ) -> Block:
     """Rewrites every expression by ``expr_rule`` and then every statement, innermost first, by ``stmt_rule``. What no
     rule changes stays the same object."""
+    return _Rewriter(expr_rule, stmt_rule).block(block)
 
-    def go(node: Expr) -> Expr:
+
+class _Rewriter:
+    """Rules at work. Local functions that call themselves would be cycles, which keep what the rules know until it is
+    searched for: 7 % of the compilation of an int8 model for six CPUs."""
+
+    __slots__ = ("expr_rule", "stmt_rule")
+
+    def __init__(
+        self, expr_rule: Callable[[Expr], Expr | None], stmt_rule: Callable[[Stmt], Block | None] = lambda stmt: None
+    ) -> None:
+        self.expr_rule, self.stmt_rule = expr_rule, stmt_rule
+
+    def expr(self, node: Expr) -> Expr:
         if type(node) is Const or type(node) is Var:
-            return expr_rule(node) or node
-        changed = map_children(node, go)
+            return self.expr_rule(node) or node
+        changed = map_children(node, self.expr)
         if changed is not node:
             changed = rebuild(changed)
-        return expr_rule(changed) or changed
+        return self.expr_rule(changed) or changed
 
-    def inside(inner: Block) -> Block:
+    def block(self, inner: Block) -> Block:
         out: list[Stmt] = []
         for stmt in inner:
-            new = map_stmt(stmt, go, inside)
-            replacement = stmt_rule(new)
+            new = map_stmt(stmt, self.expr, self.block)
+            replacement = self.stmt_rule(new)
             if replacement is None:
                 out.append(new)
             else:
                 out.extend(replacement)
         same = len(out) == len(inner) and not any(map(is_not, out, inner))
         return inner if same else tuple(out)
-
-    return inside(block)
 
 
 def map_stmt(stmt: Stmt, go: Callable[[Expr], Expr], inside: Callable[[Block], Block]) -> Stmt:
