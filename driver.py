@@ -79,7 +79,8 @@ class ModelOptions:
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
     value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
     that means the same (``module:function`` or ``file.py:function``). With ``exact`` convolutions of floats are sums of
-    the products that ONNX defines; without, some are computed by Winograd's algorithm, which rounds otherwise.
+    the products that ONNX defines; without, some are computed by Winograd's algorithm, merged with the linear layer
+    behind them or moved before a resize, which rounds otherwise.
     ``precision`` says in which numbers models of float32 are computed; inputs and outputs keep their types. ``rows``
     are inputs (``""``: the only one) that a function of the caller's brings row by row.
     """
@@ -287,7 +288,8 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
         _check_precision(source.options.precision, machine)
     bytes_as = None if machine is None else preferred_bytes(machine)
     graph = by_rows(source.graph, source.options.rows)
-    return optimize(graph, dump=dump, bytes_as=bytes_as, precision=source.options.precision)
+    options = source.options
+    return optimize(graph, dump=dump, bytes_as=bytes_as, precision=options.precision, exact=options.exact)
 
 
 def _check_precision(precision: FloatFormat, machine: Machine) -> None:

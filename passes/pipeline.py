@@ -14,6 +14,7 @@ from .bfloats import bfloats
 from .byte_signs import signed_bytes, unsigned_bytes
 from .cancel_transposes import cancel_transposes
 from .channels_last import channels_last
+from .contract_before_resize import contract_before_resize
 from .control import in_bodies, name_apart
 from .drop_channels import drop_channels
 from .eliminate_common_subexpressions import eliminate_common_subexpressions
@@ -22,6 +23,7 @@ from .fold_affine import fold_affine
 from .fold_constants import fold_constants
 from .fuse import fuse
 from .integerize import integerize
+from .merge_linear_layers import merge_linear_layers
 from .merge_reduced_axes import merge_reduced_axes
 from .precision import FloatFormat, halves
 from .rewrite import Pass, until_stable
@@ -65,6 +67,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("channels_last", channels_last),
     ("settle_layout", settle_layout),
     ("fold_affine", fold_affine),
+    ("contract_before_resize", contract_before_resize),
+    ("merge_linear_layers", merge_linear_layers),
     ("clean_up", clean_up),
     ("drop_channels", drop_channels),
     ("merge_reduced_axes", merge_reduced_axes),
@@ -72,7 +76,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("bfloats", bfloats),
     ("fuse", fuse),
 )
-"""In order. Those that are for some machines only are left out by :func:`optimize` for others."""
+"""In order. Those that are for some machines or options only are left out by :func:`optimize` for others."""
 
 
 def before(last: str, graph: Graph) -> Graph:
@@ -84,17 +88,24 @@ def before(last: str, graph: Graph) -> Graph:
 
 
 def optimize(
-    graph: Graph, *, dump: Dump | None = None, bytes_as: DType | None = None, precision: FloatFormat = FloatFormat.FP32
+    graph: Graph,
+    *,
+    dump: Dump | None = None,
+    bytes_as: DType | None = None,
+    precision: FloatFormat = FloatFormat.FP32,
+    exact: bool = False,
 ) -> Graph:
     """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels; with ``bytes_as`` for machines
-    that prefer bytes of one type, and floats in ``precision``. Passes go into the graphs of control flow.
+    that prefer bytes of one type, and floats in ``precision``. ``exact`` keeps the sums of each layer of floats apart
+    from those of others. Passes go into the graphs of control flow.
 
     The graph is verified after every pass. ``dump(name, graph)`` sees it under the names ``00-import``,
     ``01-eliminate_dead_code`` and so on.
     """
     _checked("00-import", graph, dump)
     signs = {"signed_bytes": bytes_as is DType.I8, "unsigned_bytes": bytes_as is DType.U8}
-    wanted = {**signs, "halves": precision is FloatFormat.FP16, "bfloats": precision is FloatFormat.BF16}
+    sums = dict.fromkeys(("contract_before_resize", "merge_linear_layers"), not exact)
+    wanted = {**signs, **sums, "halves": precision is FloatFormat.FP16, "bfloats": precision is FloatFormat.BF16}
     left_out = {name for name, take in wanted.items() if not take}
     for number, (name, run) in enumerate((step for step in PASSES if step[0] not in left_out), 1):
         start = perf_counter()

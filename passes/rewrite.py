@@ -57,7 +57,11 @@ class Rewriter(GraphBuilder):
 
     def used_once(self, value: Value) -> bool:
         """Whether one operand of one node, and no graph output, reads ``value``."""
-        return self._uses[value.name] == 1
+        return self.uses(value) == 1
+
+    def uses(self, value: Value) -> int:
+        """How many operands and graph outputs read ``value``."""
+        return self._uses[value.name]
 
     # What rules build with
 
