@@ -10,9 +10,10 @@ batches, in front of the loops. In the loop over time, the weights of all gates 
         sums[b, row] = bias[row] + sum over k of old[b, k] * r[row, k] + inputs[t, b, row]    rows: the gates of these
         gates and states of ``ops/recurrent_nest.py`` of these units, lanes are units
 
-so that gates are computed while the weights of the next block are on their way from the second cache. Where units are
-no whole blocks, or the fastest cache holds the weights, the sums of all come first. Of weights that it does not hold,
-steps begin with those that the step before read last.
+so that gates are computed while the weights of the next block are on their way from the second cache, and so may be
+products with the inputs of later steps (``inputs_ahead.py``). Where units are no whole blocks, or the fastest cache
+holds the weights, the sums of all come first. Of weights that it does not hold, steps begin with those that the step
+before read last.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 
 from ..ir.build import load, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Buffer, Const, Expr, Load, Store, Type, Var, as_expr
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, For, Load, Store, Type, Var, as_expr
 from ..ir.loops_rewrite import loop, loop_index, walk_stmts
 from ..ir.types import DType
 from ..ops.nest_tools import operand, optional
@@ -39,9 +40,10 @@ from .contraction import PackedWeights
 from .contraction_loops import region_nests
 from .dots import usable_dots, weight_operand
 from .generic import NestAdapter
+from .inputs_ahead import InputLayer, InputsAhead
 from .kernel import KernelContext
 from .microkernel import Contraction
-from .tensors import merge_dimensions
+from .tensors import TensorRef, merge_dimensions
 from .there_and_back import there_and_back
 
 FAST_CACHE = 32 << 10
@@ -66,26 +68,29 @@ def lower_recurrent(ctx: KernelContext) -> Block:
     together = optional(node, lengths_position(2 if node.op == "lstm" else 1)) is None
     directions = [_Direction.of(ctx, node, number) for number in range(operand(node, 1).shape[0])]
     blocks: list[set[Var]] = []
+    ahead: dict[int, InputsAhead] = {}
 
     def make(adapter: NestContext, node: Node, number: int, batch: Expr) -> Cell:
-        return _PackedCell(adapter, node, number, batch, ctx, directions[number], together, blocks)
+        return _PackedCell(adapter, node, number, batch, ctx, directions[number], together, blocks, ahead)
 
-    before = tuple(stmt for direction in directions for stmt in direction.input_products(ctx, node))
     steps = NESTS[node.op](NestAdapter(ctx), node, Cells(make, together))
     if directions[0].streamed:
         steps = there_and_back(steps, blocks, ctx.names)
+    before: Block = ()
+    for number, direction in enumerate(directions):
+        before += direction.input_products(ctx, node, ahead.get(number))
     return (*before, *steps)
 
 
 @dataclass(frozen=True)
 class _Direction:
-    """Weights ``w[row, i]`` and ``r[row, k]``, biases of both, and memory for the products with all inputs."""
+    """Recurrent weights ``r[row, k]`` and their biases, memory for the products with all inputs, and the weights of
+    these."""
 
-    w: np.ndarray
     r: np.ndarray
-    bias: np.ndarray
     recurrent_bias: np.ndarray
     inputs: Buffer
+    input_weights: _Weights
 
     @property
     def streamed(self) -> bool:
@@ -100,36 +105,56 @@ class _Direction:
         rows = w.shape[1]
         biases = np.zeros(2 * rows, np.float32) if b is None else b[number]
         inputs = ctx.temporary("inputs", DType.F32, (seq * batch, rows), align=4 * max(ctx.cpu.f32_lanes))
-        return _Direction(w[number], r[number], biases[:rows], biases[rows:], inputs)
+        *outer, inner, depth = _merged_input(ctx, node)[0]
+        product = _product(ctx, inner, rows, depth, outer[0] if outer else 1)
+        blocking = product.cheapest(ctx.cpu) if outer else ctx.blocking(product)
+        weights = _Weights.of(ctx, blocking, w[number], biases[:rows])
+        return _Direction(r[number], biases[rows:], inputs, weights)
 
-    def input_products(self, ctx: KernelContext, node: Node) -> Block:
-        x = operand(node, 0)
-        seq, batch, depth = x.shape
+    def input_products(self, ctx: KernelContext, node: Node, ahead: InputsAhead | None) -> Block:
+        """The products with all inputs, or those that the loop over time does not form ``ahead``."""
+        (*outside, inner, depth), x = _merged_input(ctx, node)
         t, b, k = (Var(ctx.names.fresh(stem)) for stem in ("t", "b", "k"))
-        shape, refs = merge_dimensions((seq, batch, depth), {x.name: ctx.refs[x.name]}, keep_last=1)
-        outer = tuple(Axis(var, extent) for var, extent in zip((t,), shape[:-2]))
+        outer = tuple(Axis(var, extent) for var, extent in zip((t,), outside))
+        count = inner if ahead is None else ahead.first
+        first = inner - count if ahead is not None and ahead.layer.backward else 0
 
         def finish(r: Expr, column: Expr, value: Expr, mask: Expr | None) -> Block:
-            number = t * batch + r if outer else r
+            number = t * inner + r if outer else first + r
             return (store(self.inputs[number, column], value, mask),)
 
-        lhs = refs[x.name][*(axis.var for axis in outer), b, k]
-        row = Axis(b, shape[-2])
-        product = _product(ctx, row.extent, len(self.w), depth, outer[0].extent if outer else 1)
-        blocking = product.cheapest(ctx.cpu) if outer else ctx.blocking(product)
-        weights = _Weights.of(ctx, blocking, self.w, self.bias)
-        return _joined(_nests(ctx, weights, outer, row, Axis(k, depth), lhs, finish))
+        lhs = x[*(axis.var for axis in outer), first + b, k]
+        return _joined(_nests(ctx, self.input_weights, outer, Axis(b, count), Axis(k, depth), lhs, finish))
+
+    def layer(self, ctx: KernelContext, node: Node, backward: bool) -> InputLayer | None:
+        """The products with the inputs of one sequence, where their weights are stored vector by vector."""
+        (*outer, seq, depth), x = _merged_input(ctx, node)
+        weights = self.input_weights
+        dot, columns = weights.blocking.dot, weights.columns
+        packed = weights.packed
+        if packed is None or not packed.panel or outer or operand(node, 0).shape[1] != 1:
+            return None
+        vectors = Region(0, columns // dot.lanes, 1, columns)
+
+        def read(vector: Expr, k: Expr) -> Expr:
+            return packed.load(vectors, (INDEX(0), vector, k), 0)
+
+        hidden = self.r.shape[-1]
+        return InputLayer(
+            self.inputs, lambda place, k: x[place, k], read, weights.bias, dot, seq, depth, columns, hidden, backward
+        )
 
 
 @dataclass(frozen=True)
 class _PackedCell(Cell):
     """A cell whose sums are contractions; ``together``: rows are batches. ``blocks`` gets the variables of the
-    outermost loops of the sums of each stage."""
+    outermost loops of the sums of each stage, and ``ahead`` by direction the products that steps take along."""
 
     kernel: KernelContext
     packed: _Direction
     together: bool
     blocks: list[set[Var]]
+    ahead: dict[int, InputsAhead]
 
     @property
     def batches(self) -> int:
@@ -220,8 +245,29 @@ class _PackedCell(Cell):
             first = part * rows.shape[1] + at * width
             read = partial(_load_of_block, packed, (part, at * width), chosen.dot)
             weights = _Weights(len(group) * width, chosen, read, start, first)
-            block += _joined(self._nests(weights, state, partial(self._finish_block, group, width, part)))
+            nest = _joined(self._nests(weights, state, partial(self._finish_block, group, width, part)))
+            block += self._with_inputs(nest, group[0], chosen, width, part)
         return block
+
+    def _with_inputs(
+        self, nest: Block, section: tuple[Sums, int], blocking: Blocking, width: int, part: Expr
+    ) -> Block:  # fmt: skip
+        """``nest`` of block ``part``, which begins with ``section``; that of the first gates with products of later
+        inputs, where these are in time, and the loop over k leaves registers."""
+        sums, row = section
+        k_loops = [stmt for stmt in nest if isinstance(stmt, For)]
+        if row or sums.t is None or self.lengths is not None or len(k_loops) != 1:
+            return nest
+        layer, cpu = self.packed.layer(self.kernel, self.node, self.backward), self.kernel.cpu
+        taken = sum(prod(stmt.buffer.shape) for stmt in nest if isinstance(stmt, Alloc))
+        if layer is None or not isinstance(k_loops[0].extent, Const):
+            return nest
+        passages = int(k_loops[0].extent.value)
+        ahead = InputsAhead.of(layer, self.hidden // width, passages, cpu.registers.vector - taken)
+        if ahead is None:
+            return nest
+        self.ahead[self.direction] = ahead
+        return ahead.join(nest, sums.t, part, self.kernel.names)
 
     def _whole_blocking(self, columns: int) -> Blocking | None:
         """The cheapest blocking that has the sums of all ``columns`` in registers, if there is one."""
@@ -282,6 +328,7 @@ class _Weights:
     load: Callable[[Region, Expr, Expr, int], Expr]
     bias: Buffer | None
     first: Expr
+    packed: PackedWeights | None = None
 
     @staticmethod
     def of(ctx: KernelContext, blocking: Blocking, weights: np.ndarray, bias: np.ndarray) -> _Weights:
@@ -292,7 +339,15 @@ class _Weights:
         def read(region: Region, block: Expr, k: Expr, vector: int) -> Expr:
             return packed.load(region, (INDEX(0), block, k), vector)
 
-        return _Weights(len(weights), blocking, read, start, INDEX(0))
+        return _Weights(len(weights), blocking, read, start, INDEX(0), packed)
+
+
+def _merged_input(ctx: KernelContext, node: Node) -> tuple[tuple[int, ...], TensorRef]:
+    """The input as [steps and batches, depth], or [steps, batches, depth] where memory does not allow it: its shape and
+    where it is."""
+    x = operand(node, 0)
+    shape, refs = merge_dimensions(x.shape, {x.name: ctx.refs[x.name]}, keep_last=1)
+    return shape, refs[x.name]
 
 
 def _product(ctx: KernelContext, rows: int, columns: int, depth: int, repeats: int) -> Product:
