@@ -15,8 +15,10 @@ from ccml.targets import Machine, select
 from onnx import TensorProto
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.numpy_helper import from_array
+from pytest import MonkeyPatch
 
 from tests.models import models_dir, needs_models
+from tests.schedule import test_recurrent
 from tests.schedule.assembly import Compiled, by_gcc, by_llvm, innermost
 from tests.tools import needs
 
@@ -88,6 +90,16 @@ def contractions(folder: Path) -> Path:
 def test_no_width_and_no_function_behind_makes_loops_over_k_spill(machine: Machine, tmp_path: Path) -> None:
     blocks, spilled = spilling(compile_model(contractions(tmp_path), machine).program, machine, tmp_path)
     assert blocks >= 20
+    assert not spilled
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU"])
+def test_products_ahead_leave_the_registers_of_a_recurrence(op: str, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    machine = select("x86", cpu="x86-64-v4")
+    monkeypatch.setattr(test_recurrent, "SEQ", 32)
+    path = test_recurrent.model(tmp_path / "m.onnx", op, features=128, hidden=128)
+    blocks, spilled = spilling(compile_model(path, machine).program, machine, tmp_path)
+    assert blocks
     assert not spilled
 
 
