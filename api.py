@@ -13,7 +13,7 @@ Everything that can be wrong with a model, a file or an option raises :class:`Cc
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -62,6 +62,7 @@ from .fitting import Case, check_budget, with_ways_out
 from .ir.graph import Graph
 from .ir.types import DType
 from .loaded_model import LoadedModel
+from .ops import int_recurrent
 from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
 from .packages.write import LinkedModels as PackagedModels
@@ -316,13 +317,13 @@ def verify(
 ) -> Verification:
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
-    ``tolerance`` is the largest relative L2 error, by default what suits the precision of ``options``. ``backend`` is
-    ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. With a
-    ``target`` the model is compiled for that, run under emulation and compared with this machine's results as well;
-    ``backend`` is then ``llvm`` for LLVM's objects or ``c`` for the C sources. A difference is in the result, not
-    raised: ``require`` of the result raises it. With ``quantization`` the model is quantized first, and the reference
-    is the quantized model. ``goal`` is that of the model for the ``target``. Where inputs and outputs are states, the
-    samples are the steps of one sequence, in which each side goes on with its own states.
+    ``tolerance`` is the largest relative L2 error, by default what suits the precision of ``options`` and recurrent
+    layers in integers. ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at
+    most. With a ``target`` the model is compiled for that, run under emulation and compared with this machine's results
+    as well; ``backend`` is then ``llvm`` for LLVM's objects or ``c`` for the C sources. A difference is in the result,
+    not raised: ``require`` of the result raises it. With ``quantization`` the model is quantized first, and the
+    reference is the quantized model. ``goal`` is that of the model for the ``target``. Where inputs and outputs are
+    states, the samples are the steps of one sequence, in which each side goes on with its own states.
     """
     check_goal(goal)
     native = host_machine()
@@ -333,8 +334,23 @@ def verify(
     compiled = compile_source(source, machine, lambda name, graph: stages.append((name, graph)), own_goal)
     host = None if target is None else compile_source(source, native)
     chosen = compiled.samples(file, samples).first(samples)
-    tolerance = options.precision.tolerance if tolerance is None else tolerance
+    tolerance = _default_tolerance(compiled.optimized, options) if tolerance is None else tolerance
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler, host=host)
+
+
+def _default_tolerance(graph: Graph, options: ModelOptions) -> float:
+    """Of a comparison of an optimized graph with the reference, which has recurrent layers in floats."""
+    in_integers = not int_recurrent.GATES.keys().isdisjoint(_operators(graph))
+    return max(options.precision.tolerance, int_recurrent.TOLERANCE if in_integers else 0.0)
+
+
+def _operators(graph: Graph) -> Iterator[str]:
+    """Those within others as well."""
+    for node in graph.nodes:
+        yield node.op
+        for attr in node.attrs.values():
+            if isinstance(attr, Graph):
+                yield from _operators(attr)
 
 
 def verify_log(
@@ -365,7 +381,7 @@ def verify_log(
     compiled = compile_source(source, machine, goal=goal)
     inputs, outputs = _known_sample(source, file)
     costs = compiled.costs("c" if has_compiler(machine) else "llvm") if log_content.is_cycles else None
-    tolerance = options.precision.tolerance if tolerance is None else tolerance
+    tolerance = _default_tolerance(compiled.optimized, options) if tolerance is None else tolerance
     return compare_log(compiled, inputs, outputs, log_content, costs, tolerance)
 
 

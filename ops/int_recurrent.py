@@ -52,6 +52,9 @@ ACTIVATIONS = {"int_lstm": ("Sigmoid", "Tanh", "Tanh"), "int_gru": ("Sigmoid", "
 """Of a direction; int_rnn has one of these two."""
 GATES = {"int_lstm": 4, "int_gru": 3, "int_rnn": 1}
 STATES = {"int_lstm": 2, "int_gru": 1, "int_rnn": 1}
+TOLERANCE = 1e-3
+"""Relative L2 error against a layer of floats beyond which a mistake is suspected: hidden states are rounded to 2^-15,
+gates are off by as much, states of a tenth are usual, and steps and layers behind each other add to that."""
 HIDDEN_QUANT = QuantParams((2.0**-HIDDEN_BITS,), (0,))
 CELL_QUANT = QuantParams((2.0**-CELL_BITS,), (0,))
 
