@@ -32,14 +32,15 @@ def _stashed(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> V
 def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
     """x * f + (bias - mean * f) with f = scale / sqrt(variance + epsilon), f computed in float64 where constant.
 
-    In training, which before opset 14 is a matter of the outputs, the statistics are those of the batch.
+    In training, which before opset 14 is a matter of the outputs, the statistics are those of the batch. Without
+    ``spatial``, up to opset 8, each element of an image has parameters of its own.
     """
     x, rank = ctx.input(0), len(ctx.input(0).shape)
     training = bool(ctx.integer("training_mode", 0)) if ctx.opset >= 14 else ctx.output_count > 1
-    if not ctx.integer("spatial", 1) or rank < 2:
-        raise ctx.unsupported(f"{x.type} with spatial={ctx.integer('spatial', 1)}")
+    if rank < 2:
+        raise ctx.unsupported(f"{x.type}")
     parameters = [ctx.input(position) for position in range(1, 5)]
-    if any(value.shape != (x.shape[1],) for value in parameters):
+    if any(value.shape != _of_parameters(ctx, x) for value in parameters):
         raise ctx.invalid(f"parameters {', '.join(str(v.type) for v in parameters)} do not fit {x.type}")
     epsilon = ctx.number("epsilon", 1e-5)
     momentum = ctx.number("momentum", 0.9)
@@ -57,8 +58,17 @@ def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
         s, b, m, v = (ctx.cast(value, x.dtype) for value in parameters)
         factor = ctx.emit("div", s, ctx.emit("sqrt", ctx.emit("add", v, ctx.scalar(epsilon, v))))
         offset = ctx.emit("sub", b, ctx.emit("mul", m, factor))
-    scaled = ctx.emit("mul", x, _per_channel(ctx, factor, rank))
-    return [ctx.emit("add", scaled, _per_channel(ctx, offset, rank))]
+    return [_scaled(ctx, x, *(_along(ctx, value, rank) for value in (factor, offset)))]
+
+
+def _of_parameters(ctx: NodeContext, x: Value) -> tuple[int, ...]:
+    """The shape of each parameter of a batch normalization."""
+    return x.shape[1:2] if ctx.integer("spatial", 1) else x.shape[1:]
+
+
+def _along(ctx: NodeContext, parameter: Value, rank: int) -> Value:
+    """A parameter of a batch normalization, to broadcast over images of ``rank`` dimensions."""
+    return _per_channel(ctx, parameter, rank) if len(parameter.shape) == 1 else parameter
 
 
 def _batch_statistics(
@@ -69,8 +79,8 @@ def _batch_statistics(
     running = given * momentum + own * (1 - momentum)
     """
     x, rank = ctx.input(0), len(ctx.input(0).shape)
-    axes = tuple(axis for axis in range(rank) if axis != 1)
-    scale, bias = (_per_channel(ctx, ctx.cast(value, x.dtype), rank) for value in parameters[:2])
+    axes = tuple(axis for axis in range(rank) if axis != 1) if len(parameters[0].shape) == 1 else (0,)
+    scale, bias = (_along(ctx, ctx.cast(value, x.dtype), rank) for value in parameters[:2])
     y = _scaled(ctx, ctx.emit("normalize", x, axes=axes, epsilon=epsilon), scale, bias)
     wide = ctx.cast(x, parameters[2].dtype)
     mean = ctx.emit("reduce", wide, kind="mean", axes=axes, keepdims=True)

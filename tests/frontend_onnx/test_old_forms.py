@@ -86,6 +86,24 @@ def test_batch_normalization_is_training_unless_it_says_test() -> None:
     check("BatchNormalization", 6, [x, scale, bias, mean, variance], own * wide(scale) + wide(bias))
 
 
+def test_batch_normalization_of_each_element() -> None:
+    """``spatial=0``, which operator set 9 no longer has: all but the batch have statistics of their own."""
+    shape = X.shape[1:]
+    scale, bias, mean, variance = (floats(*shape, seed=seed) for seed in range(1, 5))
+    variance = np.abs(variance)
+    of_test = (X - mean) / np.sqrt(variance + 1e-5) * scale + bias
+    for opset, attrs in ((1, {"is_test": 1, "consumed_inputs": [0] * 5}), (6, {"is_test": 1}), (7, {}), (8, {})):
+        check("BatchNormalization", opset, [X, scale, bias, mean, variance], of_test, spatial=0, **attrs)
+    y, running_mean, running_variance, *own = compiled(
+        *one_node("BatchNormalization", [X, scale, bias, mean, variance], 7, outputs=5, spatial=0)
+    )
+    wanted = (X - X.mean(0)) / np.sqrt(X.var(0) + 1e-5) * scale + bias
+    np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(running_mean, mean * 0.9 + X.mean(0) * 0.1, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(running_variance, variance * 0.9 + X.var(0) * 0.1, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(own, [X.mean(0), X.var(0)], rtol=1e-5, atol=1e-6)
+
+
 def test_batch_normalization_returns_its_statistics() -> None:
     """Before operator set 14 five results mean training."""
     operands = [X, floats(3), floats(3, seed=1), floats(3, seed=2), np.abs(floats(3, seed=3))]
