@@ -29,10 +29,14 @@ def test_a_model_that_fits_says_how_well(tmp_path: Path) -> None:
 
 
 def wide_model(path: Path) -> Path:
-    """A product with 48 KiB of weights, which are a quarter of that in 8 bits."""
+    """Two layers with 48 KiB of weights each, which are a quarter of that in 8 bits."""
     weights = np.random.default_rng(0).standard_normal((64, 192)).astype(np.float32)
     back = np.random.default_rng(1).standard_normal((192, 64)).astype(np.float32)
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("MatMul", ["t", "v"], ["y"])]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["t"]),
+        helper.make_node("Relu", ["t"], ["r"]),
+        helper.make_node("MatMul", ["r", "v"], ["y"]),
+    ]
     return save_model(path, *nodes, shape=(1, 64), w=weights, v=back)
 
 

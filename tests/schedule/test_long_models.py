@@ -76,9 +76,13 @@ def test_kernels_are_cut() -> None:
 
 
 def test_equal_nodes_are_scheduled_once() -> None:
-    """1,500 products with the same matrix are one kernel, and calls of it."""
+    """1,500 layers with the same matrix are one kernel, and calls of it."""
     names = ["x", *(f"t{number}" for number in range(1499)), "y"]
-    nodes = [helper.make_node("MatMul", [x, "w"], [y]) for x, y in itertools.pairwise(names)]
+    nodes = [
+        node
+        for x, y in itertools.pairwise(names)
+        for node in (helper.make_node("MatMul", [x, "w"], [f"{y}.sum"]), helper.make_node("Relu", [f"{y}.sum"], [y]))
+    ]
     proto = model(nodes, [value("x", [2, 2])], ["y"], {"w": np.eye(2, dtype=np.float32)})
     program = lower_graph(optimize(checked_import(proto)), select("x86"))
     assert (len(program.calls), len(program.kernels)) == (1500, 1)
