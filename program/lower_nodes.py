@@ -4,55 +4,52 @@ flow steps of its own."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..custom_ops.kernel import foreign_kernel
 from ..errors import CcmlError, ErrorCode
-from ..ir.by_content import ByContent
 from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Access, Block, Buffer, Kernel, Type
 from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor, Storage
 from ..ir.steps import Body, Call, Step, walk_calls
-from ..ir.types import DType, TensorType
+from ..ir.types import TensorType
 from ..ops.control import BODIES, all_graphs
 from ..ops.custom import CUSTOM, custom_macs
 from ..ops.movement import FETCH
 from ..ops.table import OPS
-from ..schedule.alike import Alike
-from ..schedule.bitwise_roots import find_roots_bitwise
 from ..schedule.borders import plan_borders
-from ..schedule.byte_tables import separate_lookups
 from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key, threaded_key
-from ..schedule.fixed_requantization import requantize_in_integers
 from ..schedule.generators import READ_BORDERS, Generator, choose_generator
 from ..schedule.kernel import KernelContext
 from ..schedule.legalize import legalize
+from ..schedule.machine_operators import in_terms_of
 from ..schedule.outputs import separate_outputs, storage_owners
 from ..schedule.params import bind_parameters
 from ..schedule.row_chains import block_rows
 from ..schedule.row_streams import streamed_values
-from ..schedule.short_requantization import requantize_short
-from ..schedule.small_products import mark_small_products
 from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled, roll_long
-from ..schedule.unsigned_lookups import look_up_unsigned
 from ..targets.target import Machine
 from .clip_calls import needed_of_buffers, to_actual_extents
 from .describe import describe
 from .fetch import fetch_kernel, row_axes, values_in_rows
 from .in_place import update_in_place
 from .lower_control import copy_steps, lower_control
+from .lowering_memory import Lowered, LoweringMemory, Source
 from .needed import needed_elements
-from .node_key import NodeKey, constants_key, structure_key
+from .node_key import constants_key, structure_key
 from .room import NO_ROOM, Room
 from .states import Memory, update_states
 from .validity import verify_scheduled
 
 MAX_KERNELS = 3000
 """Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
+
+Chosen = dict[str, Generator]
+"""The generators of nodes, by the names of their first results."""
 
 
 def lower_nodes(
@@ -69,96 +66,9 @@ def lower_nodes(
 
     The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
-    memory = _Memory(tuned, threads, room, named={value.name for each in all_graphs(graph) for value in each.values()})
+    named = {value.name for each in all_graphs(graph) for value in each.values()}
+    memory = LoweringMemory(tuned, threads, room, named=named)
     return _Lowering(graph, machine, memory, chosen=chosen).program([value.name for value in graph.outputs])
-
-
-def in_terms_of(graph: Graph, machine: Machine) -> Graph:
-    """``graph`` in the operators by which ``machine`` computes integers: what kernels are made of."""
-    if machine.cpu.pipeline.in_order:
-        graph = requantize_short(graph)
-        if "mve" not in machine.cpu.extensions:
-            graph = look_up_unsigned(graph)
-    if machine.cpu.features & {"saturating_lanes", "saturate8"}:
-        graph = mark_small_products(graph)
-    if "pick_bytes" in machine.cpu.features or machine.cpu.lookups_apart:
-        graph = separate_lookups(graph)
-    return graph if machine.cpu.has_fpu else find_roots_bitwise(requantize_in_integers(graph))
-
-
-_Source = int | np.ndarray | Buffer
-"""The number of a tensor among the operands and outputs of a node, a packed constant, or memory during the call."""
-
-
-Chosen = dict[str, Generator]
-"""The generators of nodes, by the names of their first results."""
-
-
-_Head = tuple[str, tuple[Buffer, ...], tuple[str, ...]]
-"""What loops are called after, the tensors that they work on, and the names of those among them that are temporary."""
-
-
-@dataclass(frozen=True)
-class _Lowered:
-    """A kernel by name, what is behind its parameters, and the name of its generator."""
-
-    kernel: str
-    sources: tuple[_Source, ...]
-    macs: int
-    generator: str
-
-
-@dataclass
-class _Memory:
-    """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already.
-    ``decisions`` are those for kernels by their keys, ``chunks`` what they say about how the work of kernels is split
-    for the ``threads``, ``room`` what memory is free while layers run."""
-
-    decisions: Tuned
-    threads: int
-    room: Room
-    chunks: dict[str, int] = field(default_factory=dict)
-    streamed: set[str] = field(default_factory=set)
-    buffers: dict[str, BufferDecl] = field(default_factory=dict)
-    constants: dict[str, np.ndarray] = field(default_factory=dict)
-    kernels: dict[str, Kernel] = field(default_factory=dict)
-    alike: dict[tuple[Buffer, ...], list[tuple[Kernel, str]]] = field(default_factory=dict)
-    """``kernels`` before they were named, by their parameters: the few that another can be equal to."""
-    lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
-    finished: dict[_Head, list[tuple[Block, Kernel, tuple[str, ...]]]] = field(default_factory=dict)
-    nests: Alike = field(default_factory=Alike)
-    shared: ByContent[str] = field(default_factory=ByContent)
-    taken: dict[str, int] = field(default_factory=dict)
-    arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
-    """Constants of graphs, which ``lowered`` knows by identity."""
-    named: Collection[str] = ()
-    """The values of all graphs: names that nothing else may have."""
-
-    def numbered(self, stem: str) -> str:
-        """The next of ``stem_0``, ``stem_1``, ... that nothing has."""
-        number = self.taken.get(stem, 0)
-        self.taken[stem] = number + 1
-        name = f"{stem}_{number}"
-        return self.numbered(stem) if name in self.buffers or name in self.named else name
-
-    def constant(self, array: np.ndarray, stem: str) -> str:
-        """The buffer of a constant; equal arrays share one."""
-        stored = DType.from_numpy(array.dtype).stored
-        array = array.view(stored.numpy)
-        known = self.shared.get(array)
-        if known is not None:
-            return known
-        name = self.numbered(stem)
-        self.shared.set(array, name)
-        self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
-        self.constants[name] = array
-        return name
-
-    def tensor(self, stem: str, type_: TensorType) -> str:
-        """A new buffer of the arena."""
-        name = self.numbered(stem)
-        self.buffers[name] = BufferDecl(name, type_.dtype.stored, type_.shape, Storage.ARENA)
-        return name
 
 
 class _Lowering:
@@ -168,7 +78,7 @@ class _Lowering:
         self,
         graph: Graph,
         machine: Machine,
-        memory: _Memory,
+        memory: LoweringMemory,
         given: Sequence[str] = (),
         results: Sequence[str] = (),
         chosen: Chosen | None = None,
@@ -354,17 +264,17 @@ class _Lowering:
         call = Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator, summary=describe(node))
         self.steps.append(call)
 
-    def _foreign(self, node: Node, custom: Node) -> _Lowered:
+    def _foreign(self, node: Node, custom: Node) -> Lowered:
         """A kernel whose C is the user's; its parameters are operands, results, and perhaps memory during the call.
         Results that nobody uses are that, too."""
         kernel = foreign_kernel([None if value is None else value.type for value in custom.inputs], custom.attrs)
         values, sources = _values(node), [value for value in (*custom.inputs, *custom.outputs) if value is not None]
-        places: list[_Source] = [
+        places: list[Source] = [
             values.index(value) if value in values else param for value, param in zip(sources, kernel.params)
         ]
         places += kernel.params[len(places) :]
         named = self._shared_kernel(kernel, CUSTOM, node.loc)
-        return _Lowered(named.name, tuple(places), custom_macs(custom), str(custom.attrs["operator"]))
+        return Lowered(named.name, tuple(places), custom_macs(custom), str(custom.attrs["operator"]))
 
     def _context(self, node: Node) -> KernelContext:
         return KernelContext(
@@ -378,14 +288,14 @@ class _Lowering:
     def _room(self, node: Node) -> int:
         return self.memory.room.get(node.outputs[0].name, 0)
 
-    def _scheduled(self, node: Node) -> _Lowered:
+    def _scheduled(self, node: Node) -> Lowered:
         ctx = self._context(node)
         ctx.alike = self.memory.nests
         if ctx.anchor is not None and ctx.anchor.op == CUSTOM:
             return self._foreign(node, ctx.anchor)
         if ctx.anchor is not None and ctx.anchor.op == FETCH:
             named = self._shared_kernel(fetch_kernel(ctx.anchor), FETCH, node.loc)
-            return _Lowered(named.name, (0, 1), 0, FETCH)
+            return Lowered(named.name, (0, 1), 0, FETCH)
         values = _values(node)
         for value in values:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
@@ -400,7 +310,7 @@ class _Lowering:
         sources = (ctx.packed.get(n, ctx.scratch.get(n, places.get(n))) for n in names)
         present = tuple(source for source in sources if source is not None)
         name = f"{generator.name}{TUNED}" if decided else generator.name
-        return _Lowered(kernel.name, present, _macs(ctx.anchor), name)
+        return Lowered(kernel.name, present, _macs(ctx.anchor), name)
 
     def _finished(self, ctx: KernelContext, nest: Block) -> tuple[Kernel, tuple[str, ...]]:
         """The kernel for the loops of a generator, and the buffers of ``ctx`` behind its parameters. What was done for
@@ -465,7 +375,7 @@ class _Lowering:
         buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype.stored), halo.padded(value.shape))
         return TensorRef(buffer, value.shape, halo.before)
 
-    def _argument(self, values: Sequence[Value], source: _Source) -> str:
+    def _argument(self, values: Sequence[Value], source: Source) -> str:
         """The memory behind a parameter of the kernel of a node with these ``values``."""
         if isinstance(source, np.ndarray):
             return self.memory.constant(source, "w")
@@ -475,7 +385,7 @@ class _Lowering:
 
 
 def _values(node: Node) -> list[Value]:
-    """What the node reads and writes, once each: the places that :class:`_Lowered` counts."""
+    """What the node reads and writes, once each: the places that :class:`Lowered` counts."""
     return list(dict.fromkeys((*node.operands, *node.outputs)))
 
 

@@ -12,9 +12,9 @@ from ..ir.loops import Kernel
 from ..ir.program import Program, Storage
 from ..program.build import lower_graph
 from ..program.goal import Goal
-from ..program.lower_nodes import in_terms_of
 from ..schedule.decision import Decision, kernel_key
 from ..schedule.kernel import KernelContext
+from ..schedule.machine_operators import in_terms_of
 from ..targets import Machine
 
 _ALONE = Goal()
