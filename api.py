@@ -13,7 +13,7 @@ Everything that can be wrong with a model, a file or an option raises :class:`Cc
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -62,7 +62,6 @@ from .fitting import Case, check_budget, with_ways_out
 from .ir.graph import Graph
 from .ir.types import DType
 from .loaded_model import LoadedModel
-from .ops import int_recurrent
 from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
 from .packages.write import LinkedModels as PackagedModels
@@ -90,6 +89,7 @@ from .tuning.tune import Tuning, tune_source
 from .verification.board import BoardCheck, compare_log
 from .verification.board_log import read_log
 from .verification.compare_model import Verification, compare
+from .verification.tolerance import default_tolerance
 
 log = logging.getLogger(__name__)
 
@@ -334,23 +334,8 @@ def verify(
     compiled = compile_source(source, machine, lambda name, graph: stages.append((name, graph)), own_goal)
     host = None if target is None else compile_source(source, native)
     chosen = compiled.samples(file, samples).first(samples)
-    tolerance = _default_tolerance(compiled.optimized, options) if tolerance is None else tolerance
+    tolerance = default_tolerance(compiled) if tolerance is None else tolerance
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler, host=host)
-
-
-def _default_tolerance(graph: Graph, options: ModelOptions) -> float:
-    """Of a comparison of an optimized graph with the reference, which has recurrent layers in floats."""
-    in_integers = not int_recurrent.GATES.keys().isdisjoint(_operators(graph))
-    return max(options.precision.tolerance, int_recurrent.TOLERANCE if in_integers else 0.0)
-
-
-def _operators(graph: Graph) -> Iterator[str]:
-    """Those within others as well."""
-    for node in graph.nodes:
-        yield node.op
-        for attr in node.attrs.values():
-            if isinstance(attr, Graph):
-                yield from _operators(attr)
 
 
 def verify_log(
@@ -381,7 +366,7 @@ def verify_log(
     compiled = compile_source(source, machine, goal=goal)
     inputs, outputs = _known_sample(source, file)
     costs = compiled.costs("c" if has_compiler(machine) else "llvm") if log_content.is_cycles else None
-    tolerance = _default_tolerance(compiled.optimized, options) if tolerance is None else tolerance
+    tolerance = default_tolerance(compiled) if tolerance is None else tolerance
     return compare_log(compiled, inputs, outputs, log_content, costs, tolerance)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from .opdef import Arrays, Attrs, OpDef, Types
 
 def body_of(attrs: Attrs) -> Graph:
     return subgraph(attrs, "body")
+
+
+def inner_nodes(node: Node) -> Sequence[Node]:
+    """The nodes of a ``fused`` one, or another node itself."""
+    return body_of(node.attrs).nodes if node.op == "fused" else (node,)
 
 
 def infer_fused(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from ..ir.graph import Graph, Node
+from ..ir.graph import Node
+from ..ops.fused import inner_nodes
 
 _SHOWN = 6
 
@@ -12,19 +13,10 @@ _SHOWN = 6
 def describe(node: Node) -> str:
     """``conv 10x4, stride 2x2; relu: f32[1,49,10,1] -> f32[1,25,5,64]``: the operators of a fused node, then the types
     of its first input and of its outputs."""
-    steps = list(dict.fromkeys(map(_operator, _inner(node))))
+    steps = list(dict.fromkeys(map(_operator, inner_nodes(node))))
     shown = steps if len(steps) <= _SHOWN else [*steps[: _SHOWN - 1], "..."]
     source = f"{node.operands[0].type} -> " if node.operands else ""
     return f"{'; '.join(shown)}: {source}{', '.join(str(value.type) for value in node.outputs)}"
-
-
-def _inner(node: Node) -> Iterator[Node]:
-    body = node.attrs.get("body")
-    if not isinstance(body, Graph):
-        yield node
-        return
-    for inner in body.nodes:
-        yield from _inner(inner)
 
 
 def _operator(node: Node) -> str:

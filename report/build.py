@@ -17,6 +17,7 @@ from ..ir.specialize import specialized_call
 from ..ir.steps import Call, circumstances
 from ..memory.traffic import tensor_traffic
 from ..ops.control import BODIES, all_graphs
+from ..ops.fused import inner_nodes
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
 from .routes import largest, objects_route
@@ -233,7 +234,7 @@ class _Layers:
             name=call.loc,
             kernel=call.kernel,
             generator=call.generator,
-            ops=["copy"] if last is None else [op for node in nodes for op in _ops(node)],
+            ops=["copy"] if last is None else [inner.op for node in nodes for inner in inner_nodes(node)],
             output=output.name,
             dtype=output.dtype.value,
             shape=list(output.shape if last is None else last.outputs[0].shape),
@@ -270,8 +271,3 @@ class _Layers:
             decl = self.program.buffers.get(value.name)
             if decl is not None and decl.nbytes < value.type.nbytes:
                 yield Ring(value.name, decl.nbytes, value.type.nbytes)
-
-
-def _ops(node: Node) -> list[str]:
-    body = node.attrs.get("body")
-    return [inner.op for inner in body.nodes] if isinstance(body, Graph) else [node.op]
