@@ -78,9 +78,9 @@ class ModelOptions:
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
     value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
-    that means the same (``module:function`` or ``file.py:function``). With ``exact`` convolutions of floats are sums of
-    the products that ONNX defines; without, some are computed by Winograd's algorithm, merged with the linear layer
-    behind them or moved before a resize, which rounds otherwise.
+    that means the same (``module:function`` or ``file.py:function``). With ``exact`` layers of floats are sums of the
+    products that ONNX defines; without, some convolutions are computed by Winograd's algorithm, linear layers behind
+    each other become one, and some are moved before a resize, which rounds otherwise.
     ``precision`` says in which numbers models of float32 are computed; inputs and outputs keep their types. ``rows``
     are inputs (``""``: the only one) that a function of the caller's brings row by row.
     """
@@ -283,12 +283,12 @@ def read(path: PathLike, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
 def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None = None) -> Graph:
     """The graph ready for scheduling, on machines like ``machine`` or else on whatever machine. ``dump`` sees the graph
     of each pass."""
+    options = source.options
     log.info("optimizing %d operators", len(source.graph.nodes))
     if machine is not None:
-        _check_precision(source.options.precision, machine)
+        _check_precision(options.precision, machine)
     bytes_as = None if machine is None else preferred_bytes(machine)
-    graph = by_rows(source.graph, source.options.rows)
-    options = source.options
+    graph = by_rows(source.graph, options.rows)
     return optimize(graph, dump=dump, bytes_as=bytes_as, precision=options.precision, exact=options.exact)
 
 

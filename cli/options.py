@@ -144,7 +144,8 @@ def model_options(function: F) -> F:
     )  # fmt: skip
     sums = click.option(
         "--exact", cls=ModelOption, is_flag=True,
-        help="Float convolutions as the sums that ONNX defines, without Winograd's algorithm.",
+        help="Float layers as the sums that ONNX defines: no Winograd's algorithm, and no linear layers made one or "
+        "moved before a Resize.",
     )  # fmt: skip
     numbers = click.option(
         "--precision", cls=ModelOption, type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True,

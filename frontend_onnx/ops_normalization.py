@@ -38,7 +38,7 @@ def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
     x, rank = ctx.input(0), len(ctx.input(0).shape)
     training = bool(ctx.integer("training_mode", 0)) if ctx.opset >= 14 else ctx.output_count > 1
     if rank < 2:
-        raise ctx.unsupported(f"{x.type}")
+        raise ctx.unsupported(str(x.type))
     parameters = [ctx.input(position) for position in range(1, 5)]
     if any(value.shape != _of_parameters(ctx, x) for value in parameters):
         raise ctx.invalid(f"parameters {', '.join(str(v.type) for v in parameters)} do not fit {x.type}")

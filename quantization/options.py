@@ -15,7 +15,7 @@ from ..ir.types import DType
 class RangeMethod(StrEnum):
     """How the range of an activation is found from the values that were observed.
 
-    * ``AUTO``: ``MSE``, or for single tensors what makes far less noise at the outputs; of large models ``MSE`` alone.
+    * ``AUTO``: ``MIN_MAX``, or what makes surely less noise at the outputs; ``MSE`` of models too large to try that.
     * ``MIN_MAX``: the least and the largest value.
     * ``MOVING_AVERAGE``: averages of the least and the largest value of each sample.
     * ``PERCENTILE``: what lies beyond a percentile on either side saturates.
