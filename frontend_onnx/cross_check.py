@@ -112,11 +112,15 @@ def _disputed_names(nodes: Sequence[onnx.NodeProto]) -> set[str]:
 def _is_disputed(node: onnx.NodeProto) -> bool:
     """Pools with ``ceil_mode``, of which a last window that would lie in the padding is ignored, but counted by the
     inference; ConvTranspose with SAME, which the inference lets become smaller than extent * stride, and with an
-    ``output_shape`` smaller than the input's, where it stops in the middle of the dimensions; STFT that leaves
-    ``onesided`` to its default, which the inference takes for 0."""
+    ``output_shape`` smaller than the input's, where it stops in the middle of the dimensions; Resize and Upsample by
+    scales, whose product with an extent, of float32 as the operator's text has it, can be a whole number that the
+    inference's product of doubles stays below (6 by 7/6); STFT that leaves ``onesided`` to its default, which the
+    inference takes for 0."""
     attributes = {attribute.name: attribute for attribute in node.attribute}
     if node.op_type in ("AveragePool", "LpPool", "MaxPool"):
         return "ceil_mode" in attributes and attributes["ceil_mode"].i != 0
+    if node.op_type in ("Resize", "Upsample"):
+        return not (len(node.input) > 3 and node.input[3])
     if node.op_type == "STFT":
         return "onesided" not in attributes
     same = "auto_pad" in attributes and attributes["auto_pad"].s.startswith(b"SAME")

@@ -150,6 +150,18 @@ def test_transposed_convolution_with_same_padding_and_large_steps(caplog: pytest
     assert "onnx.shape_inference counts otherwise" in caplog.text
 
 
+@pytest.mark.parametrize("op", ["Resize", "Upsample"])
+def test_scales_whose_product_with_an_extent_is_whole(op: str, caplog: pytest.LogCaptureFixture) -> None:
+    """6 by float32(7/6) is 7 in float32 and less in float64, which ONNX's shape inference multiplies in."""
+    inputs = ["x", "", "scales"] if op == "Resize" else ["x", "scales"]
+    nodes = [helper.make_node(op, inputs, ["r"], mode="nearest"), helper.make_node("Relu", ["r"], ["y"])]
+    scales = {"scales": np.array([1, 1, 7 / 6], np.float32)}
+    proto = model(nodes, [value("x", [1, 1, 6])], ["y"], scales, opset=18 if op == "Resize" else 9)
+    with caplog.at_level(logging.WARNING):
+        check(proto, {"x": RNG.normal(size=(1, 1, 6)).astype(np.float32)})
+    assert "onnx.shape_inference counts otherwise: [1, 1, 6]" in caplog.text
+
+
 def test_nodes_in_any_order(caplog: pytest.LogCaptureFixture) -> None:
     nodes = [helper.make_node("Add", ["b", "a"], ["y"]), helper.make_node("Neg", ["a"], ["b"])]
     nodes.append(helper.make_node("Abs", ["x"], ["a"]))
