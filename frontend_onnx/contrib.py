@@ -18,6 +18,7 @@ from . import (
     contrib_experts,
     contrib_first,
     contrib_float,
+    contrib_linear_attention,
     contrib_quantized,
     contrib_recurrent,
 )
@@ -25,8 +26,8 @@ from .contrib_body import Body, Rule, Unsupported
 
 DOMAIN = "com.microsoft"
 RULES: Mapping[str, Rule] = {
-    **contrib_attention.RULES, **contrib_experts.RULES, **contrib_float.RULES, **contrib_quantized.RULES,
-    **contrib_recurrent.RULES,
+    **contrib_attention.RULES, **contrib_experts.RULES, **contrib_float.RULES, **contrib_linear_attention.RULES,
+    **contrib_quantized.RULES, **contrib_recurrent.RULES,
 }  # fmt: skip
 """By name."""
 

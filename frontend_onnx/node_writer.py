@@ -11,10 +11,12 @@ from onnx import helper, numpy_helper
 
 
 class NodeWriter:
-    """Appends nodes to :attr:`nodes`; results are called after the node's number."""
+    """Appends nodes to :attr:`nodes`; results are called after the node's number, behind a ``prefix`` that tells those
+    of a subgraph from those around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "t") -> None:
         self.nodes: list[onnx.NodeProto] = []
+        self.prefix = prefix
 
     def emit(self, op_type: str, *operands: str, **attributes: Any) -> str:
         """The name of the one result."""
@@ -26,7 +28,7 @@ class NodeWriter:
         while names and not names[-1]:
             names.pop()
         given = {name: value for name, value in attributes.items() if value is not None}
-        results = [f"t{len(self.nodes)}_{place}" for place in range(outputs)]
+        results = [f"{self.prefix}{len(self.nodes)}_{place}" for place in range(outputs)]
         self.nodes.append(helper.make_node(op_type, names, results, **given))
         return results
 
