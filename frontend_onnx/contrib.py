@@ -15,10 +15,12 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from . import (
     contrib_attention,
+    contrib_branches,
     contrib_experts,
     contrib_first,
     contrib_float,
     contrib_linear_attention,
+    contrib_matrices,
     contrib_quantized,
     contrib_recurrent,
 )
@@ -26,8 +28,9 @@ from .contrib_body import Body, Rule, Unsupported
 
 DOMAIN = "com.microsoft"
 RULES: Mapping[str, Rule] = {
-    **contrib_attention.RULES, **contrib_experts.RULES, **contrib_float.RULES, **contrib_linear_attention.RULES,
-    **contrib_quantized.RULES, **contrib_recurrent.RULES,
+    **contrib_attention.RULES, **contrib_branches.RULES, **contrib_experts.RULES, **contrib_float.RULES,
+    **contrib_linear_attention.RULES, **contrib_matrices.RULES, **contrib_quantized.RULES,
+    **contrib_recurrent.RULES,
 }  # fmt: skip
 """By name."""
 

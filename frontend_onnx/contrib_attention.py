@@ -201,8 +201,14 @@ def _rotated(
 ) -> str:
     """``x[B, N, S, H]``, of that shape, with pairs of its first ``2 * half`` elements turned by the angles of places
     ``[B, S]``; pairs are neighbours where the node says ``interleaved``, else ``half`` apart."""
-    interleaved = bool(body.attributes.get("interleaved", 0) or body.attributes.get("rotary_interleaved", 0))
     cos, sin = (body.emit("Unsqueeze", body.emit("Gather", cache, places), body.integers(1)) for cache in caches)
+    return _turned(body, x, (cos, sin), half, size, shape)
+
+
+def _turned(body: Body, x: str, angles: tuple[str, str], half: int, size: int, shape: Sequence[int]) -> str:
+    """Likewise, by cosines and sines ``[B, 1, S, half]``."""
+    interleaved = bool(body.attributes.get("interleaved", 0) or body.attributes.get("rotary_interleaved", 0))
+    cos, sin = angles
     first = body.slice(x, 3, 0, 2 * half)
     if interleaved:
         pairs = body.reshape(first, *shape[:3], half, 2)
@@ -223,20 +229,49 @@ def _rotary_embedding(body: Body) -> str:
     """x ``[B, S, N * H]`` or ``[B, N, S, H]``, places ``[1]`` or ``[B, S]``, cosines and sines by place."""
     if body.attributes.get("is_packed_batching", 0):
         raise Unsupported("is_packed_batching")
-    shape, half = body.shape(0), body.shape(2)[1]
-    if len(shape) == 4:
-        batch, heads, length, size = shape
-        x = body.input(0)
-    else:
-        batch, length, width = shape
-        heads = int(body.attributes.get("num_heads", 0)) or width // (2 * half)
-        size = width // heads
-        x = _heads(body, body.input(0), length, heads, size)
+    half = body.shape(2)[1]
+    x, (batch, heads, length, size) = _to_turn(body, half)
     places = body.input(1)
     if len(body.shape(1)) < 2:
         places = body.emit("Add", places, body.constant(np.arange(length)[None].repeat(batch, 0)))
     y = _rotated(body, x, places, (body.input(2), body.input(3)), half, size, (batch, heads, length, size))
-    return y if len(shape) == 4 else _merged(body, y, length, heads * size)
+    return y if len(body.shape(0)) == 4 else _merged(body, y, length, heads * size)
+
+
+def _to_turn(body: Body, half: int) -> tuple[str, tuple[int, int, int, int]]:
+    """The first operand, ``[B, S, N * H]`` or ``[B, N, S, H]``, in the latter form, and its extents."""
+    shape = body.shape(0)
+    if len(shape) == 4:
+        return body.input(0), (shape[0], shape[1], shape[2], shape[3])
+    batch, length, width = shape
+    heads = int(body.attributes.get("num_heads", 0)) or width // (2 * half)
+    return _heads(body, body.input(0), length, heads, width // heads), (batch, heads, length, width // heads)
+
+
+def _three_dimensional_rotary_embedding(body: Body) -> str:
+    """x, places ``[3, B, S]`` in time, height and width, cosines and sines by place: each angle is of one of them, by
+    ``mrope_section`` in as many neighbours, or in turn where ``mrope_layout`` is 1."""
+    if body.attributes.get("is_packed_batching", 0):
+        raise Unsupported("is_packed_batching")
+    half, sections = body.shape(2)[1], list(body.attributes["mrope_section"])
+    if len(sections) != 3 or min(sections) < 0 or sum(sections) != half:
+        raise ValueError(f"mrope_section {sections} of {half} angles")
+    x, shape = _to_turn(body, half)
+    if body.attributes.get("mrope_layout", 0):
+        dimension = np.zeros(half, np.int64)
+        for number in (1, 2):
+            dimension[number : 3 * sections[number] : 3] = number
+    else:
+        dimension = np.repeat(np.arange(3), sections)
+    chosen = body.constant((dimension[:, None] == np.arange(3)).reshape(half, 3, 1, 1))
+    angles = []
+    for cache in (body.input(2), body.input(3)):
+        found = body.transpose(body.emit("Gather", cache, body.input(1)), 3, 0, 1, 2)  # [half, 3, B, S]
+        kept = body.emit("Where", chosen, found, body.number(0.0))
+        total = body.emit("ReduceSum", kept, body.integers(1), keepdims=0)
+        angles.append(body.emit("Unsqueeze", body.transpose(total, 1, 2, 0), body.integers(1)))
+    y = _turned(body, x, (angles[0], angles[1]), half, shape[3], shape)
+    return y if len(body.shape(0)) == 4 else _merged(body, y, shape[2], shape[1] * shape[3])
 
 
 # ---------------------------------------------------------------- grouped queries with a cache
@@ -347,6 +382,7 @@ def _as_wide(body: Body, x: str, reach: int, most: int) -> str:
 RULES: Mapping[str, Rule] = {
     "Attention": _attention,
     "GroupQueryAttention": _group_query_attention,
+    "MRotaryEmbedding": _three_dimensional_rotary_embedding,
     "MultiHeadAttention": _multi_head_attention,
     "QAttention": _quantized_attention,
     "RotaryEmbedding": _rotary_embedding,

@@ -174,16 +174,30 @@ def _skip_group_normalization(body: Body) -> tuple[str, ...]:
 
 def _embed_layer_normalization(body: Body) -> tuple[str, ...]:
     """ids, segments?, words, positions, segments' table?, gamma, beta, mask?, position ids?"""
+    return _embedded(body, [body.input(place) for place in range(2, 7)], body.input(8))
+
+
+def _quantized_embed_layer_normalization(body: Body) -> tuple[str, ...]:
+    """Tables, gamma and beta as bytes; their scales begin at the input 8, their zero points at 13."""
+    tables = [
+        body.emit("DequantizeLinear", *(body.input(place) for place in (2 + n, 8 + n, 13 + n)))
+        if body.input(2 + n)
+        else ""
+        for n in range(5)
+    ]
+    return _embedded(body, tables, "")[:2]
+
+
+def _embedded(body: Body, tables: Sequence[str], places: str) -> tuple[str, ...]:
+    """``tables`` of words, places and segments, gamma and beta."""
     batch, length = body.shape(0)
-    total = body.emit("Gather", body.input(2), body.input(0))
-    places = body.input(8) or body.constant(np.arange(length))
-    total = body.emit("Add", total, body.emit("Gather", body.input(3), places))
-    if body.input(4):
+    total = body.emit("Gather", tables[0], body.input(0))
+    total = body.emit("Add", total, body.emit("Gather", tables[1], places or body.constant(np.arange(length))))
+    if tables[2]:
         segments = body.input(1) or body.constant(np.zeros((batch, length), np.int64))
-        total = body.emit("Add", total, body.emit("Gather", body.input(4), segments))
+        total = body.emit("Add", total, body.emit("Gather", tables[2], segments))
     y = body.emit(
-        "LayerNormalization", total, body.input(5), body.input(6), axis=-1,
-        epsilon=body.attributes.get("epsilon", 1e-12),
+        "LayerNormalization", total, *tables[3:], axis=-1, epsilon=body.attributes.get("epsilon", 1e-12)
     )  # fmt: skip
     index = body.constant(np.zeros(batch, np.int32))
     if body.input(7):
@@ -249,18 +263,28 @@ def _expand_dims(body: Body) -> str:
     return body.emit("Unsqueeze", body.input(0), body.emit("Reshape", body.input(1), body.integers(1)))
 
 
-def _distances(body: Body) -> str:
-    """Between each row of A and each of B."""
-    a, b = (body.emit("Unsqueeze", body.input(place), body.integers(1 - place)) for place in range(2))
-    apart = body.emit("Sub", a, b)
-    squares = body.emit("ReduceSum", body.emit("Mul", apart, apart), body.integers(2), keepdims=0)
-    return squares if body.text("metric", "sqeuclidean") == "sqeuclidean" else body.emit("Sqrt", squares)
+def _unique(body: Body) -> tuple[str, ...]:
+    """Values in the order in which they occur, where each value of x is among them, and how often."""
+    values, _, places, counts = body.emit_all("Unique", [body.input(0)], 4, sorted=0)
+    return values, places, counts
+
+
+def _windows(body: Body) -> str:
+    """Slices of ``size`` along ``dim``, ``step`` apart, whose elements are in a last dimension of their own."""
+    rank = len(body.shape(0))
+    axis, size, step = int(body.attributes.get("dim", -1)), body.attributes["size"], body.attributes.get("step", 1)
+    extent = body.shape(0)[axis]
+    if not 0 < size <= extent or step < 1:
+        raise ValueError(f"slices of {size} elements, {step} apart, of {extent}")
+    axis %= rank
+    at = np.arange(0, extent - size + 1, step)[:, None] + np.arange(size)
+    y = body.emit("Gather", body.input(0), body.constant(at), axis=axis)
+    return body.transpose(y, *range(axis + 1), *range(axis + 2, rank + 1), axis + 1)
 
 
 RULES: Mapping[str, Rule] = {
     "BiasGelu": _bias_gelu,
     "BiasSoftmax": _bias_softmax,
-    "CDist": _distances,
     "EmbedLayerNormalization": _embed_layer_normalization,
     "ExpandDims": _expand_dims,
     "FastGelu": _fast_gelu,
@@ -268,10 +292,12 @@ RULES: Mapping[str, Rule] = {
     "FusedGemm": _fused_gemm,
     "FusedMatMul": _fused_matmul,
     "GatherND": _same_as("GatherND", 13),
+    "GridSample": _same_as("GridSample", 16),
     "GroupNorm": lambda body: _group_normalization(body, body.input(0)),
     "NGramRepeatBlock": _ngram_repeat_block,
     "NhwcConv": _conv_channels_last,
     "Pad": _same_as("Pad", 13),
+    "QEmbedLayerNormalization": _quantized_embed_layer_normalization,
     "QuickGelu": _quick_gelu,
     "Range": _same_as("Range", 11),
     "SkipGroupNorm": _skip_group_normalization,
@@ -279,6 +305,8 @@ RULES: Mapping[str, Rule] = {
     "SkipSimplifiedLayerNormalization": _skip_simplified,
     "TransposeMatMul": _fused_matmul,
     "Trilu": _same_as("Trilu", 14),
+    "UnfoldTensor": _windows,
+    "Unique": _unique,
 }
 ONNX_RULES: Mapping[str, Rule] = {
     "LayerNormalization": _old_layer_normalization,

@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from ccml import onnx_backend
 from ccml.errors import CcmlError
 from onnx import helper, numpy_helper
 
@@ -29,6 +30,15 @@ def f(*shape: int) -> np.ndarray:
 
 def i(*numbers: Any, dtype: type = np.int32) -> np.ndarray:
     return np.array(numbers, dtype)
+
+
+KINDS: dict[str, dict[int, int]] = {
+    "EmbedLayerNormalization": {1: onnx.TensorProto.INT32},
+    "MatMulInteger16": {0: onnx.TensorProto.INT32},
+    "QEmbedLayerNormalization": {1: onnx.TensorProto.INT32},
+    "Unique": {1: onnx.TensorProto.INT64, 2: onnx.TensorProto.INT64},
+}
+"""Types of outputs that are not float."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Case:
         results = [f"y{n}" if n in self.outputs else "" for n in range(max(self.outputs) + 1)]
         node = helper.make_node(self.op_type, names, results, domain=self.domain, name="node", **self.attrs)
         inputs = [value(n, a.shape, helper.np_dtype_to_tensor_dtype(a.dtype)) for n, a in feeds.items()]
-        kinds = {"EmbedLayerNormalization": {1: onnx.TensorProto.INT32}}.get(self.op_type, {})
+        kinds = KINDS.get(self.op_type, {})
         outputs = [
             value(f"y{n}", self.shapes.get(n), kinds.get(n, onnx.TensorProto.FLOAT)) for n in self.outputs
         ]  # fmt: skip
@@ -69,7 +79,18 @@ ATTENTION = [f(2, 5, 6), f(6, 24), f(24)]
 COS, SIN = (np.cos(np.arange(12)[:, None] * [1, 0.3]), np.sin(np.arange(12)[:, None] * [1, 0.3]))
 CACHES = [COS.astype(np.float32), SIN.astype(np.float32)]
 WIDE = [np.concatenate([cache, cache[::-1]] * 2, 1) for cache in CACHES]
+PLACES = RNG.integers(0, 12, (3, 2, 5))
 GROUPED = {"num_heads": 4, "kv_num_heads": 2}
+
+
+def byte_embeddings(segments: bool, mask: np.ndarray | None) -> list[np.ndarray | None]:
+    """Tables of words, places and segments, gamma and beta of eight bytes a row, with scales and zero points."""
+    extents = ((5, 8), (4, 8), (2, 8) if segments else None, (8,), (8,))
+    tables = [None if extent is None else RNG.integers(0, 256, extent).astype(np.uint8) for extent in extents]
+    scales = [None if table is None else np.float32(0.01 * (n + 1)) for n, table in enumerate(tables)]
+    zeros = [None if table is None else np.uint8(120 + n) for n, table in enumerate(tables)]
+    ids = i([1, 3, 0], [2, 2, 1])
+    return [ids, i([0, 0, 1], [1, 1, 1]) if segments else None, *tables, mask, *scales, *zeros]
 
 
 def grouped(length: int, past: int, lengths: Sequence[int], total: int, *more: np.ndarray | None, room: int = 9,
@@ -145,6 +166,19 @@ CASES: dict[str, Case] = {
         "EmbedLayerNormalization",
         [i([1, 3, 0]), None, f(5, 8), f(4, 8), None, f(8), f(8), None, i([3, 1, 2])], {}, (0, 1),
     ),
+    "QEmbedLayerNormalization": Case(
+        "QEmbedLayerNormalization", byte_embeddings(True, i([1, 1, 0], [1, 0, 0])), {"epsilon": 1e-5}, (0, 1)
+    ),
+    "QEmbedLayerNormalization, words": Case("QEmbedLayerNormalization", byte_embeddings(False, None), {}, (0, 1)),
+    "GridSample": Case("GridSample", [f(2, 3, 4, 5), f(2, 3, 2, 2)], {"mode": "bilinear", "padding_mode": "border"}),
+    "GridSample, bicubic": Case("GridSample", [f(1, 1, 4, 5), f(1, 3, 2, 2)], {"mode": "bicubic", "align_corners": 1}),
+    "UnfoldTensor": Case("UnfoldTensor", [f(2, 9, 3)], {"dim": 1, "size": 3, "step": 2}),
+    "UnfoldTensor, last": Case("UnfoldTensor", [f(2, 4)], {"size": 4}),
+    "Inverse": Case("Inverse", [f(2, 3, 4, 4)]),
+    "Inverse, zeros in front": Case(
+        "Inverse", [np.array([[0, 2, 1], [0, 0, 3], [4, 1, 1]], np.float32)]
+    ),
+    "MatMulInteger16": Case("MatMulInteger16", [i([300, -400], dtype=np.int16), i([500], [7], dtype=np.int16)]),
     "NGramRepeatBlock": Case(
         "NGramRepeatBlock", [i([1, 2, 3, 1, 2], [4, 4, 4, 4, 4], dtype=np.int64), f(2, 6)], {"ngram_size": 3}
     ),
@@ -219,6 +253,16 @@ CASES: dict[str, Case] = {
     "RotaryEmbedding, interleaved": Case(
         "RotaryEmbedding", [f(2, 3, 8), i(0, dtype=np.int64), *CACHES], {"interleaved": 1}
     ),
+    "MRotaryEmbedding": Case(
+        "MRotaryEmbedding", [f(2, 5, 8), PLACES, *CACHES], {"mrope_section": [1, 1, 0], "num_heads": 2}
+    ),
+    "MRotaryEmbedding, in turn": Case(
+        "MRotaryEmbedding", [f(2, 2, 5, 16), PLACES, *WIDE], {"mrope_section": [3, 3, 2], "mrope_layout": 1}
+    ),
+    "MRotaryEmbedding, part": Case(
+        "MRotaryEmbedding", [f(2, 5, 40), PLACES, *WIDE],
+        {"mrope_section": [4, 2, 2], "num_heads": 2, "rotary_embedding_dim": 16, "interleaved": 1},
+    ),
     "RotaryEmbedding, part": Case(
         "RotaryEmbedding", [f(2, 3, 12), i(0, dtype=np.int64), *CACHES], {"rotary_embedding_dim": 4, "num_heads": 2}
     ),
@@ -244,6 +288,12 @@ def test_like_onnxruntime(name: str) -> None:
         assert y.shape == expected.shape
         kept = slice(None) if case.valid is None or number == 0 else (slice(None), slice(None), slice(case.valid))
         np.testing.assert_allclose(y[kept], expected[kept], rtol=1e-4, atol=1e-5)
+
+
+def test_values_without_repetition() -> None:
+    model, feeds = Case("Unique", [i(2, 1, 1, 3, 4, 3, dtype=np.float32)], {}, (0, 1, 2)).model()
+    for y, expected in zip(onnx_backend.run_model(model, feeds.values()), by_onnxruntime(model, feeds), strict=True):
+        np.testing.assert_array_equal(y, expected)
 
 
 @pytest.mark.parametrize("form", ["forward", "reverse", "bidirectional", "peepholes", "columns", "lengths"])
