@@ -79,6 +79,6 @@ def contrib_function(
     except TypeError as problem:
         reason = f"{node.op_type}: an attribute has the wrong type: {problem}"
         raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=loc) from problem
-    except (ValueError, IndexError) as problem:
+    except (ArithmeticError, IndexError, ValueError) as problem:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {problem}", loc=loc) from problem
     return body.function([found] if isinstance(found, str) else list(found)[: max(len(node.output), 1)])

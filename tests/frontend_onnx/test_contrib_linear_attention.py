@@ -130,6 +130,8 @@ def test_half_floats() -> None:
     [
         (Case("CausalConvWithState", [f(1, 2, 3, 3), f(2, 1, 1, 2)], {"ndim": 2}, (0, 1)), "ndim above 1"),
         (attention("mystery"), "not supported is update_rule 'mystery'"),
+        (Case("LinearAttention", [f(2, 5, 0)] * 3, {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}),
+         "E102.* by zero"),
         (attention("linear", heads=3), "3 heads of queries for 2 of the state"),
         (
             Case("GatedDeltaNet", [f(5, 2, 4), f(5, 2, 4), f(5, 2, 3), i(0, 2, 5), None, None, f(2, 2, 3, 4)],
