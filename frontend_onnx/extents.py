@@ -79,7 +79,10 @@ class Site:
                 known.pop(None, None)
                 known = self._most_known([value for value in known.values() if value is not None])
             if len(known) > 1:
-                way_out = "or say of what its extents are multiples, such as --dim h=32*1..7"
+                way_out = (
+                    "or say more of its extents: the least that the model takes, such as --dim t=400..900, or of what "
+                    "they are multiples, such as --dim h=32*1..7"
+                )
                 raise self.refuse(axis, "combines tensors of different extents along", way_out)
         return next(iter(known.values()), None)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import combinations
 from types import MappingProxyType
@@ -66,7 +66,8 @@ def import_model(
     ranges = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, Range)}
     fixed = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, int)}
     if not ranges:
-        walk = _Walk(model, fixed, shapes or {}, bounds or {}, custom)
+        with _of_chosen_extents(fixed):
+            walk = _Walk(model, fixed, shapes or {}, bounds or {}, custom)
         walk.check()
         results, extents = dense_outputs(
             walk.builder, string_outputs(walk.builder, walk.outputs), (), tuple(states.values())
@@ -80,7 +81,8 @@ def import_model(
         probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, arguments=arguments, kept=states)
     except CcmlError as problem:
         if problem.kind in (ErrorCode.INVALID_MODEL, ErrorCode.SHAPE_MISMATCH):
-            _Walk(model, greatest, shapes or {}, bounds or {}, custom)  # what is wrong there is said first
+            with _of_chosen_extents(greatest):
+                _Walk(model, greatest, shapes or {}, bounds or {}, custom)  # what is wrong there is said first
 
             def apart(merged: onnx.ModelProto, kept: Sequence[Argument]) -> None:
                 extents = fixed | {a.symbol: a.probed for a in kept}
@@ -145,6 +147,21 @@ def _equal_dimensions(
                 continue
         return pair
     return found
+
+
+@contextmanager
+def _of_chosen_extents(dims: Mapping[str, int]) -> Iterator[None]:
+    """An error at extents that the user chose for symbolic dimensions says that there may be others that work."""
+    try:
+        yield
+    except CcmlError as problem:
+        if dims and problem.hint is None and problem.kind in (ErrorCode.INVALID_MODEL, ErrorCode.SHAPE_MISMATCH):
+            chosen = ", ".join(f"{name} = {extent}" for name, extent in dims.items())
+            problem.hint = (
+                f"this is so with {chosen}: exporters write extents of their example into models; "
+                "give those with --dim NAME=N, or export again with dynamic shapes"
+            )
+        raise
 
 
 def _not_every_extent(problem: CcmlError, arguments: Sequence[Argument]) -> CcmlError:

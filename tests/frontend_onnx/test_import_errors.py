@@ -11,6 +11,7 @@ import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
 from ccml.frontend_onnx.context import NodeContext
+from ccml.frontend_onnx.dims import Range
 from ccml.ir.graph import Value
 from onnx import TensorProto, helper
 
@@ -225,3 +226,14 @@ def test_scales_whose_products_overflow() -> None:
     arrays: list[Operand | None] = [np.zeros((1, 1, 4, 4), np.float32), None, np.array([1, 1, 3e38, 1], np.float32)]
     proto, _ = one_node("Resize", arrays, 21, [2])
     assert import_error(proto).kind in (ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.INVALID_MODEL)
+
+
+@pytest.mark.parametrize("extent", [7, Range(1, 8)])
+def test_extents_that_an_exporter_wrote_into_a_model(extent: int | Range) -> None:
+    """A shape of the example's 6 rows: other extents are refused with what to do."""
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    proto = model(nodes, [value("x", ["rows", 4])], ["y"], {"shape": np.array([3, 8])})
+    with pytest.raises(CcmlError, match="E107") as caught:
+        import_model(proto, {"rows": extent})
+    assert f"with rows = {8 if isinstance(extent, Range) else 7}: exporters write" in (caught.value.hint or "")
+    assert import_model(proto, {"rows": 6}).outputs[0].shape == (3, 8)
