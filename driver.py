@@ -32,6 +32,7 @@ from .passes.pipeline import optimize
 from .passes.precision import FloatFormat
 from .processes import mapped
 from .program.goal import DEFAULT_GOAL, NOTHING_TUNED, Goal, Optimize
+from .record import record
 from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
 
 # What describes targets and generates code takes long to import, and who reads models or quantizes them has no use for
@@ -104,7 +105,7 @@ class ModelOptions:
 DEFAULT_OPTIONS = ModelOptions()
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """A model as it was read, with tensors at its interface.
 
@@ -159,7 +160,7 @@ class Source:
         return Identity(__version__, self.path.name, digest, options)
 
 
-@dataclass(frozen=True)
+@record
 class Compiled:
     """A model on its way to one machine: as read, as optimized, and as a program."""
 

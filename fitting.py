@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from .errors import CcmlError, ErrorCode
 from .quantization import QuantizeOptions
 from .quantization.options import Mode
 from .quantization.source import Quantization, quantize_source
+from .record import record
 from .report.budget import Budget, Need, needs
 from .report.schema import Report, Totals
 from .samples import plain_arrays, random_samples
@@ -39,7 +40,7 @@ _STACK = 4 << 10
 _WIDER = "--activations int16"
 
 
-@dataclass(frozen=True)
+@record
 class Way:
     """Options as they stand on the command line: those of ``goal``, and how the model is quantized."""
 
@@ -52,7 +53,7 @@ class Way:
         return self.quantized is not None and self.quantized.mode is Mode.INT8
 
 
-@dataclass(frozen=True)
+@record
 class Tried:
     """A way and what the model then needs of what is limited; nothing where it could not be compiled like that."""
 
@@ -70,7 +71,7 @@ class Tried:
         return max((need.amount / max(need.limit, 1e-9) for need in self.needs), default=float("inf"))
 
 
-@dataclass(frozen=True)
+@record
 class Case:
     """A compilation that does not fit: of ``source``, for ``machine`` by ``goal`` with ``kinds`` of output.
 

@@ -10,7 +10,6 @@ compiles their C sources with the system's compiler. Both run on the device ``CP
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,13 +29,14 @@ from .ir.program import Program
 from .ir.strings import longest
 from .passes.pipeline import optimize
 from .program.build import lower_graph
+from .record import record
 from .targets import Machine
 from .verification.c_model import CModel
 
 Run = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
 
 
-@dataclass(frozen=True)
+@record
 class _Form:
     """What of a run's inputs a program is compiled for: shapes, lengths of sequences, optionals that are empty, the
     values of inputs that decide, as bytes, and the bytes of strings."""

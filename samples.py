@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import prod
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from .errors import CcmlError, ErrorCode
 from .ir.strings import encoded, is_text
 from .ir.types import DType, TensorType
+from .record import record
 
 ONLY_INPUT = "input"
 """The name that an array may have where there is one input, whatever the model calls it."""
@@ -40,7 +40,7 @@ class Batching(Enum):
     LEADING = "leading"
 
 
-@dataclass(frozen=True)
+@record
 class Samples:
     """``inputs`` and ``expected`` by tensor name, each ``[count, *shape]``; a shared input is repeated without a copy.
 

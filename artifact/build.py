@@ -18,6 +18,7 @@ from ..ir.graph import Graph
 from ..ir.identity import model_id
 from ..ir.program import Program
 from ..program.placing import WEIGHTS, placed
+from ..record import record
 from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
 from ..report.routes import route_of
@@ -34,7 +35,7 @@ from .weights_apart import with_weights_apart
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """A program that is to be written, with what its report tells of its origin.
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ..emit_c.makefile import MAKEFILE
+from ..record import record
 from ..report.schema import REPORT_FILE, SCHEMA, File, json_text
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """A model in a folder: the path of its report, that report, and the files that it lists, path to SHA-256."""
 
@@ -33,7 +33,7 @@ class Model:
         return [entry for entry in files if isinstance(entry, dict)] if isinstance(files, list) else []
 
 
-@dataclass(frozen=True)
+@record
 class Contents:
     """The models in a folder, the folders of ABIs below it, and the SHA-256 of a Makefile of several models.
 

@@ -11,12 +11,12 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ..emit_c.makefile import MAKEFILE, folder_makefile
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from ..report.schema import REPORT_FILE, File, json_text
 from .contents import Contents, describe, index_text, own_makefile, own_report, read_contents, read_model, sha256
 
@@ -71,7 +71,7 @@ def publish(stage: Path, folder: Path, subfolders: Sequence[str] = ()) -> None:
         _write_shared(folder, _names(before), {*before.abis, *subfolders}, changes[0].version)
 
 
-@dataclass(frozen=True)
+@record
 class _Change:
     """The new files of the model ``name``, whose report is called ``report`` and has the digests of the others as
     ``listed``, and the folder that they go to."""

@@ -25,6 +25,7 @@ from ..ir.loops import Invoke
 from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import Program
 from ..program.link import Linked, common_plan, link_programs
+from ..record import record
 from ..report.build import build_report, weight_bytes
 from ..report.routes import objects_route
 from ..report.schema import REPORT_FILE, SCHEMA, Firmware, LevelInfo, LibraryTotals, Report, json_text
@@ -54,7 +55,7 @@ class Library:
         return Firmware(self.name, self.totals)
 
 
-@dataclass(frozen=True)
+@record
 class LinkedModels(Linked):
     """A library of models; with ``levels``, the most demanding CPU first, its objects have the code of all of them, and
     choose, while the C is ``whole`` and ``models``."""

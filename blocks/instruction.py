@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 
 from ..ir.loops import Kernel, Var
+from ..record import record
 
 THUMB = frozenset({"thumb"})
 """Routines of 16-bit instructions, for cores without packed arithmetic."""
@@ -53,7 +54,7 @@ def of_tiles(call: float, tile: int, each: float, step: float, one: tuple[float,
     return cycles
 
 
-@dataclass(frozen=True)
+@record
 class Cycles:
     """What assembly takes, arguments included, on the cores that an extension tells apart from those before it.
 
@@ -76,7 +77,7 @@ class Cycles:
 _CORES = tuple(each.name for each in fields(Cycles))
 
 
-@dataclass(frozen=True)
+@record
 class BlockInstruction:
     """A whole loop nest that a loop-IR ``Invoke`` may name.
 

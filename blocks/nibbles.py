@@ -7,7 +7,6 @@ the next. A stored word has eight weights: its low nibbles are a word of the str
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,13 +15,14 @@ from ..ir.build import store
 from ..ir.loops import I8, I32, U8, Access, Block, Expr, Kernel, Let, Type, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
+from ..record import record
 from .common import Number, param
 from .instruction import THUMB, BlockInstruction
 
 NIBBLES = 0x0F0F0F0F
 
 
-@dataclass(frozen=True)
+@record
 class WordForm:
     """A word of a stream is ``(nibbles + add) ^ flip``, modulo 2^32."""
 

@@ -7,7 +7,6 @@ each group of k some words per channel; and, where results are requantized, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -15,12 +14,13 @@ import numpy as np
 from ..ir.build import store
 from ..ir.loops import F32, I32, Alloc, Bitcast, Block, Buffer, Expr, Space, Stmt, Type, Var
 from ..ir.loops_rewrite import loop
+from ..record import record
 from .common import Number
 
 Size = TypeVar("Size", int, Number)
 
 
-@dataclass(frozen=True)
+@record
 class Stream:
     """``words`` of weights for a channel and group; ``factors`` of channels are words, or with ``halfwords`` two to a
     word."""

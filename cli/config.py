@@ -30,13 +30,13 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .help import GeneralOption
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,7 +50,7 @@ MODEL_KEYS = ("file", "dims", "shapes", "states", "rows", "custom-ops", "custom-
 _LAYERS_META = "ccml.layers"
 
 
-@dataclass(frozen=True)
+@record
 class Key:
     """The parameter that a key stands for. ``named`` keys are tables: ``batch = 1`` is ``--dim batch=1``.
 

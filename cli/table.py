@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from ..record import record
 from ..report.text import shortened
 
 _SPACE = "  "
@@ -24,7 +24,7 @@ class Kind(Enum):
     PROSE = "~"
 
 
-@dataclass(frozen=True)
+@record
 class Column:
     """Numbers are aligned to the right, and prose is broken into lines between words."""
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ..emit_c.artifact import write_c
@@ -18,6 +18,7 @@ from ..emit_llvm.objects import emit_objects
 from ..emulation.toolchain import build, find_tool, run_tool
 from ..errors import CcmlError
 from ..ir.program import Program
+from ..record import record
 from ..targets import Machine
 from .functions import find_functions
 from .image import BASE, Image, link_objects, load_executable
@@ -27,7 +28,7 @@ _LINES = "-g1"
 """Has GCC say of which line of C an instruction is."""
 
 
-@dataclass(frozen=True)
+@record
 class Build:
     """``objects`` make the model. ``layer_of`` gives the call of the program to which an instruction of the entry
     function belongs; it is empty where that could not be found out. ``executable`` is the program, where a linker made

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ..record import record
 from ..targets.timing import ONE, ZERO, Estimate, PipelineTiming, ScalarTiming, Timing, exactly
 from .functions import Function, falls_through
 from .instruction import ALWAYS, PC, Instruction, Kind
@@ -17,7 +18,7 @@ from .operands import VECTOR_ACCESSES, Operands, is_load, is_multiple, is_store,
 _LOW_TO_HIGH = range(3)
 
 
-@dataclass(frozen=True)
+@record
 class FunctionCycles:
     """By the address of an instruction: the cycles of each execution (``own``), and what is added to them each time
     that it jumps (``taken``)."""

@@ -7,13 +7,13 @@ of normal magnitude, and over those with a zero among them, of GCC 12's library;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from ..record import record
 from ..targets.target import Cpu
 from .function_ir import FunctionIr
 
 
-@dataclass(frozen=True)
+@record
 class Helper:
     """``meaning`` gives the words of the result for r0 to r3. Instructions are (usual, with an operand of zero), for
     Armv6-M and for Armv7-M; ``stack`` is what it takes at most, in bytes."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..emit_llvm.elf import ELF32, SHF_ALLOC, SHN_UNDEF, SHT_REL, SHT_SYMTAB
+from ..record import record
 from .decode import decode
 
 BASE = 0x1000
@@ -39,7 +40,7 @@ class Image:
         return self.functions[name][0]
 
 
-@dataclass(frozen=True)
+@record
 class _Symbol:
     name: str
     value: int

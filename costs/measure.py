@@ -9,7 +9,6 @@ from __future__ import annotations
 import bisect
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..emulation.run import build_driver, run_driver
 from ..emulation.toolchain import build as run_compiler
 from ..emulation.toolchain import find_tool
 from ..ir.program import Program
+from ..record import record
 from ..targets import Machine
 from .build import Build, write_objects
 from .functions import Function, find_functions
@@ -32,7 +32,7 @@ _ALIGNED = DriverBuild(flags=("-DMODEL_TENSORS_ALIGNED",))
 """GCC copies whole words where tensors happen to be aligned, as they are where predictions are made."""
 
 
-@dataclass(frozen=True)
+@record
 class Measured:
     """Executed instructions of one run, and of its layers where code could be told apart by them."""
 

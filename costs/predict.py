@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir.external_weights import weights_file
 from ..ir.program import Program, Role
 from ..ir.steps import at_most, has_control_flow
+from ..record import record
 from ..samples import random_samples
 from ..targets import Machine
 from ..targets.timing import ZERO, Estimate, Timing
@@ -31,7 +32,7 @@ _ARGUMENT_REGISTERS = 4
 _PICKS = len(Estimate._fields)
 
 
-@dataclass(frozen=True)
+@record
 class LayerCost:
     """One call of a kernel. ``cycles`` are an estimate, ``None`` for cores of which too little is known."""
 
@@ -39,7 +40,7 @@ class LayerCost:
     cycles: Estimate | None
 
 
-@dataclass(frozen=True)
+@record
 class Costs:
     """One run of the model. ``layers`` are in the order of the calls, each made once, where code could be told apart by
     layers; what belongs to none (checks of arguments, entry and return) is in the totals only. ``stack_bytes`` is
@@ -167,7 +168,7 @@ def build_stack(build: Build) -> int | None:
     return stack_bytes(functions, build.image.function(build.entry), build.image.memory, helpers)
 
 
-@dataclass(frozen=True)
+@record
 class _Tally:
     """Counters -> costs."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 import numpy as np
 
 from ..emit_llvm import backend
+from ..record import record
 from .function_ir import FUEL, STATE_WORDS
 from .translate import Translation
 
@@ -17,7 +17,7 @@ FUEL_OF_A_RUN = 1 << 30
 FPU, takes a fraction of them."""
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """``counts`` is a matrix: a row for the entry function and for each of its call sites, a column for each counter.
     ``finished``: it came to its end, with ``result`` in the first register."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..record import record
 from .functions import Function, falls_through
 from .instruction import ALWAYS, NONE, PC, SP, Instruction
 
@@ -18,7 +18,7 @@ _WRITES_NO_RD = frozenset({"str", "strd", "push", "stm", "b", "cbz", "cbnz", "it
 _FLOATS_TO_CORE = frozenset({"vmov_to_core", "vmov_to_core2", "vmrs"})
 
 
-@dataclass(frozen=True)
+@record
 class _Value:
     """A constant, or with ``stack`` a distance from where the stack pointer was at the start of the function."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..emit_llvm.jit import JitModel
+from ..record import record
 
 SECONDS = 1.0
 """How long runs are repeated, a half for whole runs, a half call by call."""
@@ -17,7 +17,7 @@ _FEWEST = 5
 _WARM_UP = 2
 
 
-@dataclass(frozen=True)
+@record
 class Timed:
     """In nanoseconds: the least and the median of whole runs, and the least of each call (``JitModel.timer``)."""
 

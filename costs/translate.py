@@ -7,8 +7,8 @@ where it calls something has a row of its own for everything below, which tells 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..record import record
 from ..targets.target import Cpu
 from . import meaning_arithmetic, meaning_float, meaning_memory, meaning_multiply
 from .function_ir import LOOP_SIZE, FunctionIr
@@ -25,7 +25,7 @@ _MEANINGS = {
 _BRANCHES = frozenset({"b", "cbz", "cbnz", "wls", "le", "letp", "tbb", "tbh", "bx", "jump", "jump_loaded", "pop_pc"})
 
 
-@dataclass(frozen=True)
+@record
 class Translation:
     """``blocks`` and ``taken`` give the counter of a basic block and of the jump at its end, by (function, block);
     ``missing`` those of helpers without code, which count instructions. ``sites`` are the addresses of the entry

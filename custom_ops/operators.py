@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .signature import Signature, read_signature
 from .source import has_function, read_source
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True)
+@record
 class CustomOperator:
     """``name`` is ``domain::Name``. ``code`` is the C of the file ``file``, which defines ``function``; ``meaning``
     says where the Python function is, or is empty."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,6 +28,7 @@ from onnx import TensorProto, helper
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType, TensorType
+from ..record import record
 from .expressions import Number, evaluate
 
 AttributeValue = Any
@@ -40,7 +41,7 @@ MAX_WORKSPACE = 1 << 31
 _ELEMENT_TYPES = frozenset(TensorProto.DataType.keys())
 
 
-@dataclass(frozen=True)
+@record
 class Output:
     """``type`` names an input or an ONNX type, ``shape`` is one expression that is a list, or several."""
 
@@ -49,7 +50,7 @@ class Output:
     in_place: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Signature:
     """``inputs`` are ``None`` where no file says how many there are, and ``outputs`` where none says how they look."""
 

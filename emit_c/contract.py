@@ -3,19 +3,19 @@ code around it (packages, bindings)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ..ir.extents import axes_of
 from ..ir.identity import model_id
 from ..ir.program import Interface, MemoryPlan, Pool, Program, Role
 from ..ir.types import DType, TensorType
+from ..record import record
 from .header import offset_macro
 from .spelling import MEMORY_TYPES
 from .symbols import Symbols, assign_symbols
 
 
-@dataclass(frozen=True)
+@record
 class Memory:
     """Memory that the caller passes as ``parameter``: ``size`` bytes at a multiple of ``align``.
 
@@ -30,7 +30,7 @@ class Memory:
     whole: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class WeightsFile:
     """The file with all constants that the caller passes as ``parameter``: ``size`` bytes at a multiple of ``align``,
     which the function ``check`` looks through."""
@@ -42,7 +42,7 @@ class WeightsFile:
     check: str
 
 
-@dataclass(frozen=True)
+@record
 class Axis:
     """A dimension whose extent, ``least`` to ``bound``, is in the tensor called ``parameter`` in each run."""
 
@@ -52,7 +52,7 @@ class Axis:
     parameter: str
 
 
-@dataclass(frozen=True)
+@record
 class Tensor:
     """An input or output: ``parameter`` in C, ``name`` in ONNX; its macros begin with ``stem``.
 
@@ -84,7 +84,7 @@ class Tensor:
         return prod(self.shape[: self.row_axis])
 
 
-@dataclass(frozen=True)
+@record
 class Contract:
     """Everything that a caller of the model ``prefix`` has to know; macros begin with ``macro``.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from .. import __version__
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Kernel
 from ..ir.program import STATE, Program, Role, Storage
 from ..printable import in_short, printable
+from ..record import record
 from .model_name import is_prefix
 from .names import Names, c_identifier, parameter_name
 
@@ -21,7 +21,7 @@ _MACRO_STEMS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Symbols:
     """``prefix`` begins every file name and symbol, ``macro`` every macro.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..ir.program import Program
 from ..ir.types import DType
+from ..record import record
 from ..targets import Machine
 from .spelling import MEMORY_TYPES
 from .symbols import Symbols, banner
@@ -17,7 +17,7 @@ from .symbols import Symbols, banner
 INCBIN_THRESHOLD = 1 << 20
 
 
-@dataclass(frozen=True)
+@record
 class Constant:
     """One array of the artifact; ``align`` in bytes. ``section`` is there where it is not that of the others."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ..record import record
 from ..targets import Elf
 
 MAGIC = b"\x7fELF"
@@ -18,7 +18,7 @@ STV_HIDDEN = 2
 SHN_UNDEF = 0
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """The struct formats of one ELF class."""
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.by_content import ByContent
+from ..record import record
 from ..targets import Elf
 from . import elf
 from .elf import Layout
 
 
-@dataclass(frozen=True)
+@record
 class DataSymbol:
     """``data`` under a hidden global ``name``, aligned to ``align`` bytes (a power of two)."""
 
@@ -67,7 +67,7 @@ class _Strings:
         return tuple(self._parts)
 
 
-@dataclass(frozen=True)
+@record
 class _Section:
     """``parts``: its bytes, in pieces."""
 

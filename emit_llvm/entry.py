@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from ..ir.chunks import chunk_count, chunk_extents, chunk_strides
@@ -13,6 +12,7 @@ from ..ir.program import BufferDecl, Program, Role, Storage
 from ..ir.slices import Enter, Jump, JumpUnless, Next, Operation, Pass, operations
 from ..ir.steps import Branch, Call, Repeat, Step
 from ..ir.weights import FORMAT, MAGIC
+from ..record import record
 from ..targets import Machine
 from .expressions import internal_error
 from .guard import Choice, any_cpu, guard_functions, word_symbol
@@ -36,7 +36,7 @@ from .weights_check import check_weights_function, check_weights_symbol
 from .writer import Function, FunctionWriter
 
 
-@dataclass(frozen=True)
+@record
 class ModuleOptions:
     """How a program is printed.
 

@@ -8,8 +8,8 @@ atomics; whoever asks finds the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ..record import record
 from ..targets import CpuFeature, CpuidBit, Detection, HwcapBit, Machine, SharedByte, SystemValue
 from ..targets.detection import ARCH_PRCTL, REQUEST_STATE
 from .coded import bytes_function
@@ -22,7 +22,7 @@ by its name."""
 _ASKED_BY: Mapping[type, str] = {HwcapBit: AUXILIARY_VECTOR, SystemValue: SYSTEM_VALUE}
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """Functions whose names begin with ``prefix``, for processors that have all ``features``: ``PREFIX_run`` has the
     type of the entry."""

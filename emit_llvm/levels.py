@@ -7,13 +7,14 @@ that levels share are there once, and so are levels whose code would be the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir.by_content import bytes_of
 from ..ir.program import MemoryPlan, Pool, Program
 from ..processes import mapped
+from ..record import record
 from ..targets import Machine
 from . import backend
 from .elf_data import DataSymbol
@@ -24,7 +25,7 @@ from .module import choosing_text, constant_align, constant_array
 from .objects import code_object, constants_object, linked_besides, with_helpers
 
 
-@dataclass(frozen=True)
+@record
 class Level:
     """A model's program for one of the CPUs of an ABI."""
 

@@ -6,13 +6,14 @@ A library for several CPUs has that for each of them, and an object for each mod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from ..ir.identity import model_id
 from ..ir.linked import taken_apart
 from ..ir.program import Program
 from ..processes import mapped
+from ..record import record
 from ..targets import Machine
 from . import backend
 from .coded import with_known_blocks
@@ -35,7 +36,7 @@ from .writer import Function
 Objects = list[tuple[str, bytes]]
 
 
-@dataclass(frozen=True)
+@record
 class LinkedLevel:
     """The code of a library for one of the CPUs of an ABI: all kernels and constants as ``whole``, and the programs of
     those models that have code for this CPU, by the names of the models. The programs have names of their own."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..ir import loops
 from ..ir.loops import Buffer, Expr, Space, Type
 from ..ir.types import DType
+from ..record import record
 from ..targets import Machine
 from . import spelling
 from .expressions import ExpressionWriter, internal_error
 from .writer import FunctionWriter
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """Where a buffer is: the pointer to its first element, or for registers one pointer an element."""
 

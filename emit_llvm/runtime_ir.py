@@ -5,10 +5,10 @@ Each function is named and called as LLVM expects it and gives the same bits as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Helper:
     """``signature`` without linkage (``float @__name(half %x)``), ``body``, and the helpers that the body calls; of
     machine ``code`` without a body, the body is nothing that runs."""

@@ -11,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from ..targets import ZIG, Library, Machine
 from . import backend, coff
 from .archive import static_library
@@ -98,7 +98,7 @@ def _system_library(
     return [str(path)]
 
 
-@dataclass(frozen=True)
+@record
 class _Linker:
     """A command line; ``driver``: a C compiler, which takes linker flags behind ``-Wl,``."""
 

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 
+from ..record import record
+
 _UNROLLED = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.full"}'
 
 
-@dataclass(frozen=True)
+@record
 class Function:
     """A printed function and what it needs elsewhere in its module: intrinsics, metadata."""
 

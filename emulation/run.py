@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ..emit_c.compiler_flags import all_flags, optimization, thread_flags
 from ..emit_llvm.module import foreign_kernels
 from ..ir.program import Program
+from ..record import record
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
 from .platforms import compiler_of, emulator_of, is_native, link_options, loadable, run_command
@@ -20,7 +20,7 @@ from .toolchain import build, find_tool, run_tool
 _C_FLAGS = ("-std=gnu99",)
 
 
-@dataclass(frozen=True)
+@record
 class Build:
     """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others. With
     ``in_arena``, the driver keeps inputs and outputs in the arena."""

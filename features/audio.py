@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ops.fourier import BLOCK_LENGTHS, is_length
+from ..record import record
 from .mel import WINDOWS, cosine_transform, mel_filters, window
 
 KINDS = ("mfcc", "log-mel", "spectrogram")
@@ -16,7 +16,7 @@ FULL_SCALE = 32768
 """What 16-bit samples are divided by."""
 
 
-@dataclass(frozen=True)
+@record
 class Convention:
     """What a library does where the names of options do not tell.
 
@@ -45,7 +45,7 @@ CONVENTIONS: dict[str, Convention] = {
 """``tensorflow``: the recipe of ``tf.signal``, with magnitudes. ``librosa``: the defaults of ``feature.mfcc``."""
 
 
-@dataclass(frozen=True)
+@record
 class AudioFeatures:
     """Features of 16-bit PCM. ``rate`` is in hertz, ``frame`` (the window) and ``hop`` in samples.
 

@@ -13,11 +13,12 @@ from onnx import helper
 from .. import __version__
 from ..frontend_onnx.feature_function import DOMAIN, OPSET
 from ..frontend_onnx.node_writer import NodeWriter
+from ..record import record
 
 IR_VERSION = 9
 
 
-@dataclass(frozen=True)
+@record
 class Tensor:
     """An input or output of the graph; ``note`` says what its numbers are."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .float_graph import FEATURES
 from .graph import FeatureGraph, FeatureWriter, Tensor
 
@@ -26,7 +26,7 @@ _FROM_YUV = ((19071, 0, 26149), (19071, -6406, -13320), (19071, 33063, 0))
 _COLOUR_BITS = 14
 
 
-@dataclass(frozen=True)
+@record
 class ImageFeatures:
     """``size`` and ``resize`` are (width, height), of the camera and of the result. ``crop`` ``center`` takes the
     largest part in the middle that has the result's proportions; with ``none`` the whole is squeezed. ``mean`` and
@@ -118,7 +118,7 @@ def _number(writer: FeatureWriter, value: int) -> str:
 # ---------------------------------------------------------------- crop and size
 
 
-@dataclass(frozen=True)
+@record
 class _Neighbours:
     """Where along a dimension the two neighbours of each element of the result are, and their factors, over 2^11."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -13,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper, version_converter
 
 from ..errors import CcmlError, ErrorCode
 from ..frontend_onnx.feature_function import DOMAIN, OPSET
+from ..record import record
 from .graph import IR_VERSION, FeatureGraph, FeatureWriter
 
 _FLOATS: Mapping[int, type[Any]] = {
@@ -21,7 +21,7 @@ _FLOATS: Mapping[int, type[Any]] = {
 _BYTES: Mapping[int, type[Any]] = {TensorProto.INT8: np.int8, TensorProto.UINT8: np.uint8}
 
 
-@dataclass(frozen=True)
+@record
 class ModelInput:
     """The input of a model that features go to. Open dimensions count as 1."""
 

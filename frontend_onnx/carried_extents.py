@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..ir.graph import AttrValue, Value
+from ..record import record
 from .folding import FoldingBuilder
 from .polynomials import Polynomial
 from .probe import MARK
@@ -21,7 +22,7 @@ Place = tuple[int, int]
 """Number of a carried value, and a dimension of it."""
 
 
-@dataclass(frozen=True)
+@record
 class Change:
     """``bound`` is the greatest extent, ``step`` what each pass adds; ``None`` where each finds the extent anew.
     What is beyond a bound that is ``named`` by the user is left out."""
@@ -31,7 +32,7 @@ class Change:
     named: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Limits:
     """What bounds a loop: ``passes`` where known, and the extents that the user gives by the number of the value."""
 

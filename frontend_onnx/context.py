@@ -7,7 +7,6 @@ settled here, by :meth:`NodeContext.parameter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.table import OPS
+from ..record import record
 from .declared import Extents
 from .extents import Extents as RunExtents
 from .folding import MAX_FOLDED_BYTES, FoldingBuilder
@@ -26,7 +26,7 @@ from .probe import MARK, depends
 from .tensors import to_array
 
 
-@dataclass(frozen=True)
+@record
 class NodeContext:
     """One ONNX node. ``opset`` is the version of its domain; ``attributes`` are resolved (functions pass theirs on).
 

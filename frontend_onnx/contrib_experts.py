@@ -8,10 +8,10 @@ that were not chosen count 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from ..record import record
 from .contrib_body import Body, Rule, Unsupported
 from .contrib_quantized import unpacked
 
@@ -19,7 +19,7 @@ _FLOAT_ATTRIBUTES = {"activation_alpha": 1.0, "activation_beta": 0.0}
 _INTERLEAVED = 1
 
 
-@dataclass(frozen=True)
+@record
 class _Layer:
     """Weights ``[E, rows, columns]`` of a product with each expert, and its bias ``[E, rows]`` or none."""
 

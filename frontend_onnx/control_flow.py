@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node, Value
 from ..ir.types import DType, TensorType
+from ..record import record
 from .carried_extents import CarriedExtents, Change, Limits, Place, UnboundedError
 from .loop_node import LoopNode
 from .polynomials import Polynomial
@@ -170,7 +170,7 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound], keeps_goi
         found = _Changing({**kept, **more.changes}, {**found.lists, **more.lists})
 
 
-@dataclass(frozen=True)
+@record
 class _Changing:
     """Extents of carried values, and the types of tensors of carried lists whose length changes, that passes change."""
 
@@ -178,7 +178,7 @@ class _Changing:
     lists: Mapping[int, TensorType]
 
 
-@dataclass(frozen=True)
+@record
 class _Trips:
     """The trip count and the first condition, what is known of them while compiling, and the trip count as an extent:
     of ``most`` passes, and where nothing else ends the loop."""
@@ -319,7 +319,7 @@ def _tensors(values: Sequence[Bound]) -> list[Value]:
     return [value for value in tensors_of(values) if isinstance(value, Value)]
 
 
-@dataclass(frozen=True)
+@record
 class Scanned:
     """The operands of a Scan, the axes of its sequences and rows, which of them are backward, and its passes."""
 

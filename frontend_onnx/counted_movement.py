@@ -7,7 +7,7 @@ apart again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..record import record
 from .context import NodeContext
 from .joined_extents import outermost_in_runs, repitched
 from .linear import differences
@@ -27,7 +28,7 @@ ZERO, ONE = Polynomial.constant(0), Polynomial.constant(1)
 # ---------------------------------------------------------------- parts
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """Of a dimension the elements ``start``, ``start + step``, ...: ``count`` of them."""
 

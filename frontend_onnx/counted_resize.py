@@ -7,13 +7,14 @@ float64 as ``interpolation.py`` has it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..record import record
 from .context import NodeContext
 from .interpolation import Interpolation
 from .polynomials import Polynomial
@@ -23,7 +24,7 @@ MAX_COMPARED = 1 << 16
 """Extents for which the product with a scale is looked at."""
 
 
-@dataclass(frozen=True)
+@record
 class Resized:
     """What a dimension is resized to, and by which scale where that is not the ratio of both extents, which is in
     float32 where the model divides them (``quotient``)."""

@@ -7,7 +7,7 @@ in which the number is that of the pass, so that all that is known of passes is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from onnx import helper
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..record import record
 from .regions import flag
 from .scope import Bound, Results, Site
 
@@ -32,7 +33,7 @@ _UNLIMITED = 2**31 - 1
 """A trip count that stands for none."""
 
 
-@dataclass(frozen=True)
+@record
 class _Counter:
     """The carried value of a loop that counts, and the name of its limit in the graph around."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from ..ir.extents import Extent
 from ..ir.graph import Value
+from ..record import record
 from .dims import Range
 from .folding import FoldingBuilder
 from .probe import Argument
 
 
-@dataclass(frozen=True)
+@record
 class Ranged:
     """A dimension whose extent is an argument, and where inputs have it: their names and axes."""
 

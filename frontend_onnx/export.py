@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from ..ops.control import BODIES, all_graphs, bodies_of
 from ..ops.custom import CUSTOM
 from ..passes.control import name_apart
 from ..passes.rewrite import rename
+from ..record import record
 from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES
 
@@ -48,7 +48,7 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     )
 
 
-@dataclass(frozen=True)
+@record
 class _Writer:
     """``values`` and ``names`` are of the whole model; ``packed`` as in :class:`ExportContext`."""
 

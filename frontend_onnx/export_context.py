@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import onnx
@@ -13,6 +12,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Graph, NameSupply, Node
 from ..ir.types import DType
 from ..ops.attributes import integer, ints, number, text
+from ..record import record
 
 ELEMENT_TYPES: dict[DType, int] = {
     DType.F64: TensorProto.DOUBLE, DType.F32: TensorProto.FLOAT, DType.F16: TensorProto.FLOAT16,
@@ -22,7 +22,7 @@ ELEMENT_TYPES: dict[DType, int] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class ExportContext:
     """One node of the graph, and the ONNX graph under construction."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -11,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 
 READS_PER_BYTE = 4
 """Tensors may share data in a file, but not all of a large file by the thousand."""
@@ -39,7 +39,7 @@ def stored_bytes(model: onnx.ModelProto) -> int:
     return sum(len(tensor.raw_data) or tensor.ByteSize() for tensor in _tensors(model))
 
 
-@dataclass(frozen=True)
+@record
 class _Place:
     """Where data is in a file of ``size`` bytes."""
 

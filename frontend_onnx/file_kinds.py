@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..record import record
 
-@dataclass(frozen=True)
+
+@record
 class FileKind:
     """A format of models by the suffixes of its files and by the bytes that they hold at an offset, if that is fixed.
 

@@ -7,13 +7,13 @@ for. All else is arithmetic of floats, of which no size can be told.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 
 from ..ir.types import DType
+from ..record import record
 from .counts import Counts
 from .polynomials import Polynomial
 
@@ -21,7 +21,7 @@ SIGNIFICANT_BITS = {DType.F16: 11, DType.BF16: 8, DType.F32: 24, DType.F64: 53}
 MAX_DENOMINATOR = 2**12
 
 
-@dataclass(frozen=True)
+@record
 class Ratio:
     """``numerator / denominator``, the latter a power of two."""
 

@@ -20,6 +20,7 @@ from ..ops.evaluate import evaluation_work
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..passes.fold_constants import CONSTANTS_PER_STORED, MAX_CONSTANT_BYTES
+from ..record import record
 from .counts import Counts
 from .equal_nodes import equal_node
 from .extents import COUNTED, Extents, Site, extents_of_results
@@ -70,7 +71,7 @@ class Doubt:
             raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=self.loc, hint=hint)
 
 
-@dataclass(frozen=True)
+@record
 class Alternative:
     """What a value would be if its ``doubt`` was otherwise: of another shape, or another constant."""
 

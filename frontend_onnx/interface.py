@@ -7,12 +7,12 @@ optional is there or not. Outputs become tensors likewise, when the walk over th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 import onnx
 from onnx import helper
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .scope import Bound, Missing, StackedList, TensorList
 from .skeleton import element_type
 
@@ -23,7 +23,7 @@ Members = str | tuple[str, ...] | None
 """The tensor that stands for an input or output, those of a sequence, or ``None`` for an optional that is empty."""
 
 
-@dataclass(frozen=True)
+@record
 class TensorInterface:
     """A model with tensors alone at its interface, and what these are of the inputs and outputs that it had."""
 

@@ -5,14 +5,13 @@ The definitions are those of the ONNX specification of Resize (opset 19); older 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..ir.types import DType
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Interpolation:
     """The attributes of Resize. ``mode`` is nearest, linear or cubic; ``coordinates`` the transformation mode."""
 
@@ -39,7 +38,7 @@ class Interpolation:
         return DType.F32 if dtype is DType.F16 else dtype
 
 
-@dataclass(frozen=True)
+@record
 class Taps:
     """``indices`` and ``weights`` are [outputs, taps]; ``outside`` marks outputs that are extrapolated."""
 

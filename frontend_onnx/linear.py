@@ -7,13 +7,13 @@ What is known of two such sums is their difference where the same numbers stand 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import Node, Value
 from ..ir.types import DType
 from ..ops.table import OPS
+from ..record import record
 from .folding import FoldingBuilder
 
 MAX_ELEMENTS = 64
@@ -25,7 +25,7 @@ MAX_DEPTH = 64
 _INTEGERS = (DType.I32, DType.I64)
 
 
-@dataclass(frozen=True)
+@record
 class Linear:
     """``constant`` + the sum of the terms; a term is an element of a value, by name and number, and its factor."""
 

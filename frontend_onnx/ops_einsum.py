@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from ..ir.graph import Value
+from ..record import record
 from .context import NodeContext, Rule
 
 
-@dataclass(frozen=True)
+@record
 class _Term:
     """A tensor with one label a dimension."""
 

@@ -8,7 +8,7 @@ neither is possible the operands are centred in i32 first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -16,12 +16,13 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.integer import NARROW
+from ..record import record
 from .context import NodeContext, Rule
 from .ops_contraction import emit_conv, emit_matmul
 from .padding import window_attributes
 
 
-@dataclass(frozen=True)
+@record
 class _Factor:
     """An operand of 8 or 16 bits. ``computed`` is a zero point of the whole tensor that is known at run time only."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..record import record
 from .context import NodeContext, Rule
 from .ml_scores import (
     both_scores,
@@ -35,7 +35,7 @@ def _rows(ctx: NodeContext) -> Value:
     return x
 
 
-@dataclass(frozen=True)
+@record
 class _Scores:
     """What trees give, and that as floats; integers come with their tables."""
 

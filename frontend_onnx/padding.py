@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..record import record
 from .context import NodeContext
 
 
-@dataclass(frozen=True)
+@record
 class WindowAttributes:
     """``pad`` holds the amounts before every spatial dimension, then those after."""
 

@@ -7,10 +7,11 @@ Source: https://github.com/google/re2/wiki/Syntax. What a finite automaton canno
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Union
 
+from ..record import record
 from .code_points import LAST, Ranges, negated, normal, of_category, without_case
 
 MAX_REPEATS = 1000
@@ -24,7 +25,7 @@ class RegexError(ValueError):
     """What is wrong with a pattern, or not supported of it."""
 
 
-@dataclass(frozen=True)
+@record
 class Characters:
     """One of these characters."""
 
@@ -41,17 +42,17 @@ class Edge(Enum):
     NO_WORD = "no word"
 
 
-@dataclass(frozen=True)
+@record
 class Sequence:
     parts: tuple[Tree, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     parts: tuple[Tree, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Repeat:
     """``least`` to ``most`` times; without a limit where that is ``None``."""
 
@@ -80,7 +81,7 @@ _CONTROLS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _NEWLINE: Ranges = ((10, 10),)
 
 
-@dataclass(frozen=True)
+@record
 class _Flags:
     ignore_case: bool = False
     dot_all: bool = False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 
 Monomial = tuple[int, ...]
 """Numbers of atoms, in order; the empty one is 1."""
@@ -16,7 +16,7 @@ MAX_DEGREE = 12
 """Factors of a monomial."""
 
 
-@dataclass(frozen=True)
+@record
 class Polynomial:
     """The sum of monomials with their coefficients, none of which is 0."""
 

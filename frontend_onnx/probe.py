@@ -19,10 +19,11 @@ from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import integer
 from ..ops.control import BODIES, bodies_of
+from ..record import record
 from .dims import Range
 
 
-@dataclass(frozen=True)
+@record
 class Argument:
     """The extent of a ranged dimension ``symbol``: an input of the graph, which is called as the dimension is unless a
     tensor of the model is. ``probed`` is its extent in the second import."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import AttrValue, Node, Value
+from ..record import record
 from .counted_movement import ZERO
 from .declared import Extents
 from .folding import Alternative, Doubt, FoldingBuilder
@@ -21,7 +21,7 @@ Branch = tuple[tuple[Node, ...], list[Value] | None]
 """The nodes of a branch, and its results."""
 
 
-@dataclass(frozen=True)
+@record
 class Differing:
     """An extent that is ``base`` and what result ``number`` of the branches holds, ``span`` of which are the limits."""
 

@@ -7,7 +7,6 @@ reads and does not make is captured, unless it is constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import onnx
@@ -16,6 +15,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType
 from ..ops.table import OPS
+from ..record import record
 from .declared import Extents, file_extents
 from .finish import live_nodes
 from .folding import FoldingBuilder
@@ -111,7 +111,7 @@ def count_nodes(graph: onnx.GraphProto) -> int:
 # ---- regions
 
 
-@dataclass(frozen=True)
+@record
 class Region:
     """Nodes that make ``results``, which may also be constants, inputs or captured values. ``name`` is the graph's."""
 

@@ -12,6 +12,7 @@ from enum import Enum
 
 import numpy as np
 
+from ..record import record
 from .code_points import utf8_ranges
 from .pattern_syntax import WORDS, Characters, Choice, Edge, RegexError, Repeat, Sequence, Tree, parse
 
@@ -27,7 +28,7 @@ MAX_WORK = 5_000_000
 """Steps that are looked at to construct it."""
 
 
-@dataclass(frozen=True)
+@record
 class Automaton:
     """``classes`` u8[256] of bytes, ``table`` [states, classes] of the next states, and which are ``accepting``. State
     0 is the first. A byte 0 is in no string."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..record import record
 from .context import NodeContext, Rule
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ MAX_CANDIDATES = 64
 MAX_RANK = 16
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """A node with constant operands, and the condition under which it is the one that is meant."""
 

@@ -11,6 +11,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..record import record
 from .declared import Declared, Extents
 
 EQUIVALENTS = {
@@ -44,7 +45,7 @@ class Missing(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@record
 class TensorList:
     """An ONNX sequence of tensors. ``dtype`` is ``None`` where it is empty and nothing tells.
 
@@ -55,14 +56,14 @@ class TensorList:
     dtype: DType | None = None
 
 
-@dataclass(frozen=True)
+@record
 class StackedList:
     """An ONNX sequence whose length a run tells: its tensors, which have one type, are the ``rows`` of one."""
 
     rows: Value
 
 
-@dataclass(frozen=True)
+@record
 class GrowingList:
     """In the body of a loop, the sequence that it is given and what is behind that; nothing looks into it.
 
@@ -181,7 +182,7 @@ Results = Sequence[Bound]
 """What a node's outputs are; trailing optional ones may be left out."""
 
 
-@dataclass(frozen=True)
+@record
 class Site:
     """A node where it stands, with its operands and attributes resolved.
 

@@ -6,11 +6,12 @@ Operators that know strings have rules of their own (``ops_strings.py``); all ot
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir.graph import Value
+from ..record import record
 from .context import NodeContext
 from .functions import Schema
 from .scope import Results
@@ -28,7 +29,7 @@ _NESTED = frozenset({"If", "Loop", "Scan"})
 """Of these, operators whose results are what their bodies give."""
 
 
-@dataclass(frozen=True)
+@record
 class Moved:
     """The table of the strings that a node moves, by the schema's names of types."""
 

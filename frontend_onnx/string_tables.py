@@ -9,7 +9,7 @@ of the numbers where strings are compared with each other or leave the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.strings import rows_of
+from ..record import record
 from .polynomials import Polynomial
 from .probe import MARK
 from .problems import LimitError
@@ -33,7 +34,7 @@ MAX_TABLE_BYTES = 64 * 2**20
 """A larger table of constant strings is not made."""
 
 
-@dataclass(frozen=True)
+@record
 class StringTable:
     """``rows`` is u8[rows, bytes]. ``whole``: the numbers are those of all rows in order."""
 

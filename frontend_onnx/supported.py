@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 import onnx
 from onnx import defs
 
 from ..ir.types import DType
+from ..record import record
 from .contrib import DOMAIN, ONNX_RULES
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
@@ -29,7 +29,7 @@ class How(Enum):
     NESTED = "constant condition or count"
 
 
-@dataclass(frozen=True)
+@record
 class SupportedOperator:
     """``since`` are the operator-set versions at which its definition changed, from the oldest supported on. ``types``
     are the element types that the newest definition allows for the first operand (or the result, where there is none)

@@ -15,6 +15,7 @@ import numpy as np
 from ..ir.types import DType, TensorType
 from ..ops.counted_shares import counted_shares
 from ..ops.float_keys import keys_of, spare_keys
+from ..record import record
 from .context import NodeContext
 from .fractions_of_floats import common_denominator
 from .tree_ensemble import EQ, GT, GTE, LT, MEMBER, NEQ, Ensemble
@@ -98,7 +99,7 @@ def _search(
     return place(0, len(borders), node)[1]
 
 
-@dataclass(frozen=True)
+@record
 class _Reached:
     """Trees with the leaves in them, in pairs, and the depth of each tree."""
 
@@ -129,7 +130,7 @@ def _reached(ctx: NodeContext, trees: Ensemble, passed: np.ndarray) -> _Reached:
     return _Reached(np.concatenate(leaf_trees), np.concatenate(leaves), below[trees.roots])
 
 
-@dataclass(frozen=True)
+@record
 class Tables:
     """Operands of ``trees``; ``missing`` is its attribute. Scores are what it gives times ``scale``, and integers where
     that is not ``None``; ``bound`` is the greatest size of these."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from onnx import helper
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .model import Operator, Option, Quantization, Tensor
 from .onnx_nodes import Attribute, OnnxGraph
 from .states import States
@@ -20,7 +21,7 @@ NHWC_TO_NCHW = (0, 3, 1, 2)
 NCHW_TO_NHWC = (0, 2, 3, 1)
 
 
-@dataclass(frozen=True)
+@record
 class OpContext:
     """``inputs`` and ``outputs`` are the tensors of the operator, ``None`` where one is left out; ``values`` are the
     ONNX values of the inputs. A rule returns the ONNX value of each output."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from ..ir.loops import Call, Expr
 from ..ir.types import DType
+from ..record import record
 
 ANY = ""
 """Intrinsics that LLVM has for every architecture."""
 
 
-@dataclass(frozen=True)
+@record
 class Intrinsic:
     """A function of LLVM that computes a row of the table, for vectors of ``lanes`` elements (``None``: of any number;
     the name is then completed by the type).
@@ -40,7 +41,7 @@ class Intrinsic:
     also: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Instruction:
     """One function, applied lane by lane.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..record import record
 from .loops import Access
 from .program import Program
 
 
-@dataclass(frozen=True)
+@record
 class _Region:
     """Bytes ``begin`` to ``end`` of one block of memory: a pool, by its number, or a tensor of its own."""
 

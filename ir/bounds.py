@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 
+from ..record import record
 from .loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var
 from .loops_rewrite import walk_expr
 
@@ -29,7 +30,7 @@ FACTS_COMBINED = 2
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
-@dataclass(frozen=True)
+@record
 class Linear:
     """``sum(factor * atom) + const`` with exact factors; no factor is zero."""
 
@@ -54,7 +55,7 @@ class Linear:
         return Linear({a: f for a, f in self.terms.items() if a != atom}, self.const)
 
 
-@dataclass(frozen=True)
+@record
 class Bounds:
     """What is known at one point of a kernel: enclosing loops (outermost first), Lets, and facts that hold.
 

@@ -6,18 +6,18 @@ Shapes are the bounds. The elements within the extents lie one behind the other 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .strings import decoded, encoded_inputs
 from .types import DType, TensorType
 
 
-@dataclass(frozen=True)
+@record
 class Extent:
     """``value`` is the input (an argument) or the output (a result) that holds the extent: one i64, ``least`` to
     ``bound``, and a multiple of ``step``. ``dims`` are the dimensions that have it, each as the name of an input or

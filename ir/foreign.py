@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Foreign:
     """The C function that computes one kernel, as it is compiled for this kernel alone.
 

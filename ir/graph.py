@@ -19,6 +19,7 @@ from typing import Union
 
 import numpy as np
 
+from ..record import record
 from .extents import Extent
 from .states import State
 from .types import DType, TensorType
@@ -26,7 +27,7 @@ from .types import DType, TensorType
 AttrValue = Union[int, float, bool, str, tuple[int, ...], tuple[float, ...], tuple[str, ...], DType, "Graph"]
 
 
-@dataclass(frozen=True)
+@record
 class Value:
     """A tensor: a name unique in its graph, and a type."""
 
@@ -42,7 +43,7 @@ class Value:
         return self.type.dtype
 
 
-@dataclass(frozen=True)
+@record
 class Node:
     """One operation. ``inputs`` holds ``None`` where an optional input is absent; ``loc`` is the ONNX node's name."""
 

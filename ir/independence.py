@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
+from ..record import record
 from .bounds import Bounds, Linear
 from .instructions import NO_BLOCKS, BlockTable
 from .loops import Access, Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var
@@ -32,7 +32,7 @@ _NUMBERS = 8
 """That are tried as what indices are multiples of, but for a remainder, at most."""
 
 
-@dataclass(frozen=True)
+@record
 class _Access:
     """``lanes`` elements of a parameter from ``index`` on, where ``bounds`` holds."""
 

@@ -74,8 +74,8 @@ from functools import lru_cache
 from math import copysign
 from typing import Union
 
+from ..record import record
 from .foreign import Foreign
-from .record import record
 from .types import DType
 
 

@@ -40,6 +40,7 @@ from math import prod
 from typing import NoReturn
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from .bounds import Bounds, arithmetic
 from .foreign import Foreign
 from .independence import are_independent
@@ -73,7 +74,6 @@ from .loops import (
 from .loops_rewrite import children
 from .loops_text import print_block, print_expr
 from .loops_types import INDEX_BITS, complaint
-from .record import record
 from .types import DType
 
 _LAST_INDEX = 2 ** (INDEX_BITS - 1) - 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ..record import record
 from .extents import Extent, filled
 from .loops import Invoke, Kernel
 from .loops_rewrite import walk_stmts
@@ -31,7 +32,7 @@ class Storage(Enum):
     ROWS = "rows"
 
 
-@dataclass(frozen=True)
+@record
 class BufferDecl:
     """The memory of one tensor. ``shape`` is the physical shape (halo included); dense, row-major.
 
@@ -49,7 +50,7 @@ class BufferDecl:
         return TensorType(self.dtype, self.shape).nbytes
 
 
-@dataclass(frozen=True)
+@record
 class Interface:
     """An input or output of the model: its C name, its ONNX name and its type in the model's own layout.
 
@@ -80,7 +81,7 @@ class Interface:
         return np.ascontiguousarray(np.moveaxis(array, self.row_axis, 0))
 
 
-@dataclass(frozen=True)
+@record
 class StateTensor:
     """A tensor that the caller keeps between runs: the input ``name`` and the output ``output`` of the model.
 
@@ -119,7 +120,7 @@ THREADS = "threads"
 """The parameter that says who else runs chunks of kernels."""
 
 
-@dataclass(frozen=True)
+@record
 class Pool:
     """Working memory that the caller passes: ``size`` bytes, aligned to ``align``, with byte ``offsets`` of buffers.
 
@@ -148,7 +149,7 @@ class Place(NamedTuple):
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class MemoryPlan:
     """Where ARENA buffers are, and perhaps INPUT and OUTPUT buffers: each in one of the pools. Pools stand in the order
     in which the caller passes them, at least one, and never overlap. STATE buffers are in ``state``, behind all pools;
@@ -192,7 +193,7 @@ class Role(Enum):
     OUTPUT = "output"
 
 
-@dataclass(frozen=True)
+@record
 class Parameter:
     """A pointer to ``nbytes`` bytes that the run function takes.
 
@@ -213,7 +214,7 @@ class Parameter:
         return self.role not in (Role.INPUT, Role.WEIGHTS, Role.THREADS)
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """Everything an artifact is made of.
 

@@ -12,13 +12,13 @@ Whoever runs the list keeps the number of the next operation, and a count of pas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Union
 
+from ..record import record
 from .steps import Branch, Call, Repeat, Step
 
 
-@dataclass(frozen=True)
+@record
 class JumpUnless:
     """To the operation ``otherwise`` where the bool buffer ``condition`` is false, else to the next one."""
 
@@ -26,21 +26,21 @@ class JumpUnless:
     otherwise: int
 
 
-@dataclass(frozen=True)
+@record
 class Jump:
     """To the operation ``target``."""
 
     target: int
 
 
-@dataclass(frozen=True)
+@record
 class Enter:
     """No pass of the loop ``depth`` is done."""
 
     depth: int
 
 
-@dataclass(frozen=True)
+@record
 class Pass:
     """To the operation ``end`` where the loop ``repeat`` is over, else the buffer of its number is set."""
 
@@ -49,7 +49,7 @@ class Pass:
     end: int
 
 
-@dataclass(frozen=True)
+@record
 class Next:
     """A pass of the loop ``depth`` is done; to the operation ``target``."""
 

@@ -7,14 +7,14 @@ the run before left.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ..record import record
 from .types import TensorType
 
 
-@dataclass(frozen=True)
+@record
 class State:
     """The input that a run reads and the output that becomes its value for the next run, by their names.
 

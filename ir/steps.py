@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
+from ..record import record
 
-@dataclass(frozen=True)
+
+@record
 class Call:
     """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count (or not
     shorter, where the kernel has scalars), and ``scalars`` the values of its scalars.
@@ -38,7 +40,7 @@ class Call:
     summary: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Branch:
     """``then`` where the element of the bool buffer ``condition`` is true, else ``orelse``; at least one has a step."""
 
@@ -53,7 +55,7 @@ class Branch:
         return (self.condition,)
 
 
-@dataclass(frozen=True)
+@record
 class Repeat:
     """``body`` again and again, as long as the number of passes done is less than ``limit`` and than the element of the
     i64 buffer ``count``, and the element of the bool buffer ``condition`` is true; one of these is there.
@@ -177,7 +179,7 @@ def circumstances(body: Sequence[Step], around: str = "") -> Iterator[str]:
                 yield from circumstances(step.body, inside(passes, step))
 
 
-@dataclass(frozen=True)
+@record
 class Outline:
     """Where control flow is among the calls of a body, by their numbers.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from math import prod
 
 import ml_dtypes
 import numpy as np
+
+from ..record import record
 
 
 class DType(Enum):
@@ -123,7 +125,7 @@ _NUMPY: dict[DType, str | type] = {
 _FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype is not DType.INDEX}
 
 
-@dataclass(frozen=True)
+@record
 class QuantParams:
     """Affine quantization: ``real = (stored - zero_point) * scale``.
 
@@ -135,7 +137,7 @@ class QuantParams:
     axis: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class TensorType:
     """Element type, static shape, and quantization where the tensor is quantized."""
 

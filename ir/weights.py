@@ -20,10 +20,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
+
+from ..record import record
 
 MAGIC = int.from_bytes(b"CCMW", "little")
 FORMAT = 1
@@ -35,7 +36,7 @@ LEAST_ALIGN = 4
 """Of the address of the file, whose head is read in words. Uncompressed files in an Android package begin there."""
 
 
-@dataclass(frozen=True)
+@record
 class ExternalWeights:
     """The file of a program's constants: ``offsets`` by the names of buffers, ``size`` of all of it in bytes, and
     ``align``, what its address must be a multiple of."""
@@ -45,7 +46,7 @@ class ExternalWeights:
     align: int
 
 
-@dataclass(frozen=True)
+@record
 class Item:
     """A constant to be laid out: ``align`` is what the code needs, ``natural`` what is good for speed."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..ir.loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var
+from ..record import record
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ _COMPARE: dict[str, Callable[[Range, Range], np.ndarray]] = {
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
-@dataclass(frozen=True)
+@record
 class Scope:
     """The variables that are known at one point of a kernel with at most ``depth`` nested loops."""
 

@@ -7,13 +7,14 @@ not live at the same time, so that they may share memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.loops import Access, Kernel
 from ..ir.steps import Step, outline, walk_calls
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Lifetime:
     """The numbers of the first and the last call during which a tensor lives. ``across_passes``: in a loop, longer than
     one pass of it."""

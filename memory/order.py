@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
 from ..ir.loops import Access, Kernel
 from ..ir.program import BufferDecl, Storage
 from ..ir.steps import Call
+from ..record import record
 from .overlap import least_distance, may_be_in_place
 
 MOST_STEPS = 2_000_000
@@ -51,7 +51,7 @@ def order_calls(
     return tuple(calls)
 
 
-@dataclass(frozen=True)
+@record
 class _Graph:
     """Sets of calls are bit masks."""
 

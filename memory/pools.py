@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..ir.program import Pool
+from ..record import record
 from .planner import Distances, Pairs, place
 from .request import Request
 
@@ -18,7 +19,7 @@ MOST_PLACEMENTS = 400
 """Placements of a pool that are tried to improve a choice."""
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """Tensors with a place to be, what is known of their overlapping, and the bytes that a run reads and writes of
     each (``traffic``). ``max_ram`` bounds all pools together."""

@@ -8,7 +8,7 @@ still belong to it, and a store makes bytes its own. That shares nothing with th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from math import inf, prod
 from typing import NamedTuple
@@ -41,6 +41,7 @@ from ..ir.loops import (
     Var,
 )
 from ..ir.loops_rewrite import most_passages, stmt_loads, walk_expr, walk_stmts
+from ..record import record
 
 MOST_ACCESSES = 1 << 21
 """Accesses that one replay may take: about two seconds. The stem of an image of 224x224 pixels makes 1.6 million."""
@@ -227,7 +228,7 @@ def _loads(stmt: Stmt, names: Collection[str]) -> Sequence[Load]:
     return [load for load in stmt_loads(stmt) if load.buffer.name in names]
 
 
-@dataclass(frozen=True)
+@record
 class _Points:
     """``count`` times that a block runs, in order, with the values of variables that do not depend on data. Others may
     have ``limits``, the least and the greatest that they can be."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """A tensor of ``nbytes`` that lives from step ``first`` to step ``last``, both included, at a multiple of ``align``
     (0: that of the pool). The caller may keep a tensor ``outside`` of the pool."""

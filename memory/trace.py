@@ -22,13 +22,14 @@ import numpy as np
 from ..blocks import BLOCKS, block_kernel
 from ..ir.loops import Access, Block, Buffer, Const, Expr, Fetch, For, If, Invoke, Kernel, Let, Load, Space, Store
 from ..ir.loops_rewrite import most_passages, stmt_exprs, walk_expr
+from ..record import record
 from .index_ranges import Scope
 
 FOLLOWED = 1 << 18
 """Iterations of nested loops that are followed step by step."""
 
 
-@dataclass(frozen=True)
+@record
 class Touches:
     """Accesses of one parameter: the bytes from ``begin`` to before ``end``."""
 
@@ -53,7 +54,7 @@ class Touches:
         return Touches(all_.time[order], all_.begin[order], all_.end[order])
 
 
-@dataclass(frozen=True)
+@record
 class OuterLoop:
     """A loop, statement number ``position`` of a kernel's body: when it begins, and how long an iteration takes."""
 
@@ -76,7 +77,7 @@ class OuterLoop:
         return bool(touches.time.size and touches.time.min() < self.start)
 
 
-@dataclass(frozen=True)
+@record
 class Trace:
     """The accesses of a kernel by parameter name. ``loops`` are the body's own loops with constant extents whose
     iterations are followed one by one. ``spans`` are the memory between the first and the last access of each
@@ -192,7 +193,7 @@ def _depth(block: Block) -> int:
     return max(inner, default=0)
 
 
-@dataclass(frozen=True)
+@record
 class _Leave:
     """Out of a loop, number ``axis`` from outside, which begins at ``start`` and whose iterations take ``step``."""
 

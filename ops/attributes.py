@@ -7,12 +7,12 @@ what reads them by the functions at the end of this file need not look again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
 from ..ir.graph import AttrValue, Graph
 from ..ir.types import DType
+from ..record import record
 
 Attrs = Mapping[str, AttrValue]
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class AttrKind(Enum):
     GRAPH = "graph"
 
 
-@dataclass(frozen=True)
+@record
 class Attribute:
     """``choices`` are the texts that are allowed, ``least`` bounds a number or all of several. One that is not
     ``required`` may be absent; the row's summary or the code that reads it says what that means."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..ir.build import convert, ge, maximum, select, store
 from ..ir.graph import Node, Value
 from ..ir.loops import I16, I32, Block, Buffer, Expr, as_expr
 from ..ir.types import DType
+from ..record import record
 from .attributes import integer
 from .fourier import GUARD, ONE
 from .fourier_nest import Complex, Stage, combined, stages
@@ -33,7 +32,7 @@ def block_fft(ctx: NestContext, node: Node) -> Block:
     return (*alloc, *more, *serial_loops(ctx, ("b",), (operand(node, 0).shape[0],), transform))
 
 
-@dataclass(frozen=True)
+@record
 class _Transform:
     """One frame."""
 

@@ -8,16 +8,17 @@ where weights of 32 bits take four for each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+
+from ..record import record
 
 WORD = 2**32
 MOST_SAMPLES = 1024
 MOST_SHIFT = 8
 
 
-@dataclass(frozen=True)
+@record
 class Counted:
     """``count[rows, k]`` and ``multiplier[rows]``; products are below 2^32."""
 

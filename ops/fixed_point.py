@@ -13,10 +13,11 @@ Both forms rise with the accumulator, so they are equal if they step to every re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+
+from ..record import record
 
 _ONE = np.uint64(1)
 _I32 = 2**31 - 1
@@ -29,7 +30,7 @@ _TOGETHER = 64
 """Channels that are looked at together: where one has no multiplier, those behind them need not be looked at."""
 
 
-@dataclass(frozen=True)
+@record
 class FixedPoint:
     """``clamp(zero_point + (((acc << pre_shift) * multiplier + 2^(31 + post_shift)) >> (32 + post_shift)), lo, hi)``
 
@@ -177,7 +178,7 @@ def thresholds(
     return low
 
 
-@dataclass(frozen=True)
+@record
 class _Steps:
     """Where the definition steps: ``at[channel, k]`` is the least accumulator that gives ``wanted[k]``, the results
     without the zero point, or more, within ``bounds[channel]``."""

@@ -6,11 +6,11 @@ The innermost loops of all stages but the last run over neighbours in memory, so
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.build import store
 from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Expr, as_expr
+from ..record import record
 from .attributes import integer
 from .fourier import radices
 from .nest_tools import Index, Lets, loops, operand, serial_loop, serial_loops
@@ -22,7 +22,7 @@ Read = Callable[[Expr], Complex]
 """The number at a place of the operand or of a buffer."""
 
 
-@dataclass(frozen=True)
+@record
 class Stage:
     """``[length, rest]`` numbers, of which ``radix`` pieces of each row become rows of their own."""
 

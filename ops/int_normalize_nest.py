@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from ..ir.build import convert, eq, maximum, minimum, select
 from ..ir.graph import Node
 from ..ir.loops import I32, U32, Block, Call, Expr, LoopKind
 from ..ir.types import DType
+from ..record import record
 from .attributes import element_type, flag, integer, ints
 from .int_normalize import LARGEST_SHIFT, MOST_DOUBLED, MULTIPLIER_SHIFT, START, STEPS, mean_bits
 from .integer import BYTES
@@ -75,7 +75,7 @@ def _row_sums(ctx: NestContext, node: Node, split: AxisSplit, kept: Index) -> tu
     return (*start, *start_squares, *split.axis_loops(ctx, add)), total[0], squares[0]
 
 
-@dataclass(frozen=True)
+@record
 class _Scaling:
     """``(x * multiplier + bias) >> shift`` is the result without its zero point, for stored integers x."""
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.types import DType, QuantParams, TensorType
+from ..record import record
 from .attributes import flag, integer, text, texts
 from .infer import operand, optional
 from .integer import NARROW
@@ -150,7 +150,7 @@ def _hidden(x: np.ndarray) -> np.ndarray:
     return np.clip(x, -32767, 32767)
 
 
-@dataclass(frozen=True)
+@record
 class _Direction:
     """One direction's operands as int64."""
 
@@ -265,7 +265,7 @@ def _evaluate(
 # ---------------------------------------------------------------- constants
 
 
-@dataclass(frozen=True)
+@record
 class RecurrentConstants:
     """``b`` and ``multipliers`` of an operator, and its attributes ``fraction``, ``x_shift`` and ``h_shift``."""
 

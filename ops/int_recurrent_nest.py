@@ -7,12 +7,12 @@ gates and states of them. The arithmetic is that of ``ops/int_recurrent.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.build import absolute, convert, lt, maximum, minimum, select, store
 from ..ir.graph import Node, Value
 from ..ir.loops import I32, Block, Buffer, Call, Expr
 from ..ir.types import DType
+from ..record import record
 from .attributes import flag, integer, texts
 from .int_recurrent import CELL_BITS, GATES, INITIAL, LIMIT, ONE, STATES, TABLE, TABLE_BITS, TABLE_REACH
 from .nest_tools import Lets, accumulate, accumulator, operand, optional, read_as, serial_loop
@@ -23,7 +23,7 @@ BIAS, MULTIPLIERS = 3, 4
 """Positions of operands."""
 
 
-@dataclass(frozen=True)
+@record
 class IntCell(Cell):
     """One direction of an integer recurrence. Work space 0 has the sums of the input, 1 those of the state, 2 of gru
     what the reset gate leaves of the state."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from ..ir.build import absolute, bits, convert, ne, select
 from ..ir.loops import Expr, Type, const
+from ..record import record
 from .float_exprs import FloatFormat, float_format
 from .opdef import Bind
 
@@ -37,7 +37,7 @@ def reduced(x: Expr, least: float, bind: Bind) -> tuple[Expr, Expr]:
     return quadrant, scaled + (x - x)
 
 
-@dataclass(frozen=True)
+@record
 class _Word:
     """Unsigned integers of a float format's size, in so many lanes."""
 

@@ -12,18 +12,18 @@ least normal number may be flushed to zero.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ..ir.build import absolute, bits, eq, ge, gt, lt, maximum, minimum, select
 from ..ir.loops import Call, Expr, const
 from ..ir.types import DType
+from ..record import record
 from .float_exprs import float_format, half_through_single, multiply_add, poly, with_sign_of
 from .opdef import Bind
 
 INF, NAN = math.inf, math.nan
 
 
-@dataclass(frozen=True)
+@record
 class _Tables:
     """Constants of one float format.
 
@@ -102,7 +102,7 @@ def sqrt(x: Expr, bind: Bind) -> Expr:
 # ---------------------------------------------------------------- exponentials
 
 
-@dataclass(frozen=True)
+@record
 class _Reduced:
     """``e^x = 2^n * (1 + q)``; ``shifted`` holds the integer ``n`` in its low mantissa bits."""
 

@@ -7,17 +7,16 @@ E5M2; "8-bit Numerical Formats for Deep Neural Networks" (Noune et al.) for the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..ir.types import DType
+from ..record import record
 
 ROUNDINGS = ("up", "down", "nearest")
 """Of casts to E8M0: away from zero, toward zero, to the nearest with halves up."""
 
 
-@dataclass(frozen=True)
+@record
 class MiniFloat:
     """A sign bit, exponent bits and ``mantissa`` bits, with subnormal numbers, in the low bits of an integer.
 

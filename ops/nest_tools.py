@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ..ir.build import convert, store
@@ -28,6 +27,7 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
+from ..record import record
 from .opdef import NestContext
 
 ZERO = INDEX(0)
@@ -156,7 +156,7 @@ def write_as(ctx: NestContext, value: Value, index: Sequence[Expr], element: Exp
 # ---------------------------------------------------------------- reductions over some dimensions
 
 
-@dataclass(frozen=True)
+@record
 class AxisSplit:
     """The dimensions of ``shape``, divided into ``axes`` (ascending) and those that stay."""
 

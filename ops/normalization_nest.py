@@ -6,12 +6,12 @@ A row is what the axes span; the dimensions that stay are the loops around it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.build import convert, store
 from ..ir.graph import Node
 from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind
 from ..ir.types import DType
+from ..record import record
 from .attributes import integer, ints, number
 from .math_exprs import exp, log, sqrt
 from .nest_tools import (
@@ -37,7 +37,7 @@ ROWS_TOGETHER = 16
 Term = Callable[[Index, Bind], Expr]
 
 
-@dataclass(frozen=True)
+@record
 class _Row:
     """One row of operand 0, at an index of the dimensions that stay."""
 

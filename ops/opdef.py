@@ -14,7 +14,7 @@ Pointwise and view operators dissolve into the loads and stores of their neighbo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
@@ -23,6 +23,7 @@ import numpy as np
 from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Expr
 from ..ir.types import DType, TensorType
+from ..record import record
 from .attributes import Attrs, Schema
 
 Types = Sequence[TensorType | None]
@@ -42,7 +43,7 @@ class Kind(Enum):
     CONTROL = "control"
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """Where a view operator finds an element: input number ``operand`` at ``index``.
 
@@ -76,7 +77,7 @@ class NestContext(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class OpDef:
     """One operator of the graph IR.
 

@@ -7,11 +7,11 @@ Error-free products and sums are those of Dekker (A floating-point technique for
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ..ir.build import absolute, bits, convert, eq, gt, lt, maximum, minimum, ne, select
 from ..ir.loops import Call, Const, Expr, Unary, const
 from ..ir.types import DType
+from ..record import record
 from .float_exprs import float_format, poly, with_sign_of
 from .math_exprs import exp_of_sum, split_exponent
 from .opdef import Bind
@@ -19,7 +19,7 @@ from .opdef import Bind
 INF, NAN = math.inf, math.nan
 
 
-@dataclass(frozen=True)
+@record
 class _Tables:
     """Constants of one float format. ``log`` is (log((1+s)/(1-s)) - 2s - 2/3*s^3) / s^5 in powers of s^2."""
 
@@ -43,7 +43,7 @@ _TABLES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Double:
     """The unevaluated sum of ``high`` and a much smaller ``low``; both are names."""
 

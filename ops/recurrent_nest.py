@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.build import absolute, convert, maximum, minimum, store
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, Var, as_expr, const
 from ..ir.types import DType
+from ..record import record
 from .attributes import integer, number, texts
 from .float_exprs import Expansion
 from .math_exprs import sigmoid, softplus, tanh
@@ -50,7 +50,7 @@ ACTIVATIONS: dict[str, Expansion] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Sums:
     """``target[slot, at + n]`` for the n-th of ``rows`` of both weights: the bias and the product with x at time ``t``,
     if there is one, plus those of ``state[slot]``."""
@@ -62,7 +62,7 @@ class Sums:
     state: Buffer | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Units:
     """Statements for each of ``count`` units, or of all units of some sections one after the other. They read and write
     what belongs to this unit alone, in any of the sections."""
@@ -71,7 +71,7 @@ class Units:
     body: Callable[[Expr], Block]
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """One direction of a recurrence for one batch, or where a schedule says so, for all of them."""
 
@@ -194,7 +194,7 @@ class Cell:
 # ---------------------------------------------------------------- what is common
 
 
-@dataclass(frozen=True)
+@record
 class Cells:
     """``make`` gives the cell of a direction and a batch. ``together``: one cell is for all batches, and its loops over
     units are loops over batches as well, by the variable that it is made with."""

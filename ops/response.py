@@ -7,12 +7,13 @@ counts by what it changes in the results: ``f(x + e) - f(x)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
 
 from ..ir.graph import Graph, Node
+from ..record import record
 from .opdef import Kind
 from .table import OPS
 
@@ -24,7 +25,7 @@ _UNNOTICED = 1 / 8
 _POINTS = 1 << 12
 
 
-@dataclass(frozen=True)
+@record
 class Response:
     """The ``function``, which the nodes compute whose first outputs are ``by``."""
 

@@ -7,7 +7,6 @@ them becomes vectors. Indices are clamped last of all: whatever a position is, n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce as fold
 from operator import add
 
@@ -15,6 +14,7 @@ from ..ir.build import convert, eq, ge, gt, le, lt, maximum, minimum, ne, select
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Block, Expr, as_expr, binary
 from ..ir.types import DType
+from ..record import record
 from .attributes import flag, integer, number, text
 from .nest_tools import Index, Lets, accumulate, accumulator, accumulator_dtype, loops, operand, serial_loops, write_as
 from .opdef import Bind, NestContext
@@ -23,7 +23,7 @@ from .rounding_exprs import ceil, floor, round_even, trunc
 from .sample import MODES, MOST_SAMPLES
 
 
-@dataclass(frozen=True)
+@record
 class _Tap:
     """An element along one dimension; without ``valid`` it exists."""
 
@@ -177,7 +177,7 @@ def roi_align(ctx: NestContext, node: Node) -> Block:
     return loops(ctx, ("r",), batch.shape, region)
 
 
-@dataclass(frozen=True)
+@record
 class _Side:
     """One dimension of a region: the extent of the image, where the region starts, the size of a part, and the places
     in each."""

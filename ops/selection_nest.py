@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.build import convert, eq, ge, lt, maximum, minimum, ne, store
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Block, Buffer, Expr, ExprLike, If, Load, as_expr, const
 from ..ir.types import DType
+from ..record import record
 from .attributes import flag, ints
 from .nest_tools import (
     Index,
@@ -97,7 +97,7 @@ def _by_occurrence(ctx: NestContext, size: int, group_of: _Line, begin: _Line, l
     return (*init, *serial_loop(ctx, "i", size, row))
 
 
-@dataclass(frozen=True)
+@record
 class _Line:
     """A row of a matrix of the work space."""
 

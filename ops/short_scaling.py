@@ -11,10 +11,9 @@ occur. ``bias`` holds the zero point and what rounds; for a given factor and shi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ..record import record
 from .fixed_point import defined
 
 MOST_ACCUMULATORS = 1 << 16
@@ -25,7 +24,7 @@ SHIFTS = range(6, 25)
 _LIMIT = 2**31 - 1
 
 
-@dataclass(frozen=True)
+@record
 class ShortScaling:
     """A factor and a bias for each scale, and the shift that they share."""
 

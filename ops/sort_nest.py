@@ -8,12 +8,12 @@ which makes the order total and the result independent of the algorithm.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..ir.build import convert, eq, gt, lt, minimum, ne, store
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Block, Buffer, Expr, If, as_expr
 from ..ir.types import DType
+from ..record import record
 from .attributes import flag, integer
 from .nest_tools import AxisSplit, Index, Lets, accumulator, operand, serial_loop
 from .opdef import Bind, NestContext
@@ -53,7 +53,7 @@ def top_k(ctx: NestContext, node: Node) -> Block:
     return split.kept_loops(ctx, line)
 
 
-@dataclass(frozen=True)
+@record
 class _Heap:
     """Indices into one line of ``x``, kept in ``y``. ``place`` maps a position along the axis to an index."""
 

@@ -10,12 +10,12 @@ are evaluated sample by sample.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..ir.graph import Graph, Node
+from ..record import record
 from .attributes import Attrs, element_type, floats, integer, ints
 from .opdef import Kind
 from .pointwise_exprs import SCALARS
@@ -36,7 +36,7 @@ _MOST_ELEMENTS = 1 << 20
 """Of a value for all samples that are evaluated at once."""
 
 
-@dataclass(frozen=True)
+@record
 class Operand:
     """``array`` is stacked if ``is_stacked``. The optional operands of a node that it does not have are ``None``."""
 

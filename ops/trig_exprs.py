@@ -7,11 +7,11 @@ coefficients, errors measured by ``tests/ops/test_lowering_math.py``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ..ir.build import absolute, bits, eq, gt, lt, maximum, minimum, select
 from ..ir.loops import Expr
 from ..ir.types import DType
+from ..record import record
 from .float_exprs import float_format, half_through_single, poly, with_sign_of
 from .large_angles import reduced
 from .math_exprs import sqrt
@@ -20,7 +20,7 @@ from .opdef import Bind
 NAN = math.nan
 
 
-@dataclass(frozen=True)
+@record
 class _Tables:
     """Constants of one float format, all series in powers of the argument's square.
 

@@ -7,18 +7,18 @@ clipped to those that lie inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from ..ir.build import eq, maximum, minimum, select
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Block, Expr, as_expr
+from ..record import record
 from .attributes import ints
 from .nest_tools import ZERO, Index, Lets, loops, serial_loops, spatial_stems
 from .opdef import Bind, NestContext
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """Positions of batch, channel and spatial dimensions; channels first where a node does not say."""
 
@@ -42,7 +42,7 @@ class Layout:
 # ---------------------------------------------------------------- taps
 
 
-@dataclass(frozen=True)
+@record
 class WindowDim:
     """One dimension of a window.
 
@@ -59,7 +59,7 @@ class WindowDim:
     dilation: int
 
 
-@dataclass(frozen=True)
+@record
 class Taps:
     """Taps of one window. The one numbered t, from 0 to ``count - 1``, has the kernel index and the input position
     ``start + (first + t) * step``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import __version__
 from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization, thread_flags
@@ -14,6 +14,7 @@ from ..ir.external_weights import weights_file
 from ..ir.identity import program_digest
 from ..ir.program import Program, Role
 from ..ir.types import DType
+from ..record import record
 from ..report.schema import LibraryTotals, Report
 from ..targets import Machine, Region
 from ..targets.development_boards import DevelopmentBoard
@@ -58,7 +59,7 @@ _COMPONENT_NAME = 32
 """Characters of ``Csub`` of a component (``CsubType`` of PACK.xsd)."""
 
 
-@dataclass(frozen=True)
+@record
 class MemoryMap:
     """Where a bare-metal application goes; the core starts by the vector table at ``vectors``."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..record import record
 from ..targets import Machine
 
 
-@dataclass(frozen=True)
+@record
 class Template:
     """A file of a package: ``source`` is its template, ``path`` its place; ``{name}`` is the model's name in both.
 
@@ -19,7 +18,7 @@ class Template:
     needs: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Ecosystem:
     """A build system and its packages.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.program import Interface, Program
 from ..ir.strings import encoded, is_text
 from ..ir.types import DType
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Sample:
     """``inputs`` in the order of the run function, ``expected`` outputs likewise; dense, little endian. ``expected``
     has the elements within the extents of the run, and nothing where they are not known."""

@@ -7,7 +7,6 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from ..emit_c.artifact import write_c
 from ..emit_c.makefile import MAKEFILE
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
+from ..record import record
 from ..report.schema import LibraryTotals, Report
 from ..targets import Machine
 from ..targets.development_boards import DevelopmentBoard
@@ -38,7 +38,7 @@ _FOR_EVERY_ABI = {"aar": write_aar, "xcframework": write_xcframework}
 _CHECK = ("check.c", "check.h", "sample.c", "sample.h")
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """A compiled model, a sample of what it computes, and the folder with its artifact; perhaps the board that it is
     for, and for packages for every ABI what was compiled for each."""
@@ -94,7 +94,7 @@ def write_packages(model: Model, ecosystems: Iterable[Ecosystem]) -> None:
                 _write(model, ecosystem, sources, context)
 
 
-@dataclass(frozen=True)
+@record
 class LinkedModels:
     """A library of several ``models``, each with its report and a sample, and the folder that it was written into.
     ``write_sources`` writes its C into another folder, where the time of each layer can be measured."""

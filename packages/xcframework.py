@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import plistlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..record import record
 from .every_abi import AbiBuild, Render
 from .sample import Sample
 from .universal import universal
 
 
-@dataclass(frozen=True)
+@record
 class _Slice:
     """What an ABI is to Xcode."""
 

@@ -12,7 +12,6 @@ become a part of the neighbouring kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import WIDE_BITS
+from ..record import record
 from .rewrite import Rewriter, rewrite
 
 HALF = 128
@@ -31,7 +31,7 @@ _WIDE = {DType.I16: 1 << 15, DType.I32: 1 << WIDE_BITS}
 """The greatest operand of ``rescale_channels``, of those that are no bytes."""
 
 
-@dataclass(frozen=True)
+@record
 class _Change:
     """Tensors of type ``old`` become such of type ``new``, their values ``offset`` more."""
 

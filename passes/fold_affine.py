@@ -20,6 +20,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value, join_locs
 from ..ops.attributes import integer, ints
+from ..record import record
 from .rewrite import Rewriter, rewrite, until_stable
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
@@ -37,7 +38,7 @@ def fold_affine(graph: Graph, kept: Collection[str] = ()) -> Graph:
     return until_stable(graph, walk)
 
 
-@dataclass(frozen=True)
+@record
 class _Affine:
     """``x * scale + shift`` with float64 vectors, one entry a channel."""
 

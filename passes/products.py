@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..ir.graph import Node, Value
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
+from ..record import record
 from .rewrite import Rewriter
 
 
-@dataclass(frozen=True)
+@record
 class Product:
     """``x[..., K] @ weights[K, N] + bias[N]`` in float32."""
 

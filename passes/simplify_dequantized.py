@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType
 from ..ops.attributes import floats, integer, ints
+from ..record import record
 from .rewrite import Rewriter, Rule
 
 _BYTES = (DType.I8, DType.I4)
 
 
-@dataclass(frozen=True)
+@record
 class _Rows:
     """A constant behind ``dequantize``, with a scale and a zero point for each row along ``axis``."""
 

@@ -46,10 +46,11 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import stmt_loads, used_buffers, walk_stmts
 from ..ir.private_memory import is_private
 from ..memory.trace import pointed
+from ..record import record
 from .needed import Limit
 
 
-@dataclass(frozen=True)
+@record
 class Within:
     """Elements of a tensor, counted from its beginning as ``flat``, that may be needed: those of which
     ``flat // stride % size`` is below ``limit``."""
@@ -77,7 +78,7 @@ _ONCE = Var("once")
 """The variable of a loop of one passage, as which a block is looked at."""
 
 
-@dataclass(frozen=True)
+@record
 class Clipped:
     """A kernel, and the extents that are its further parameters."""
 
@@ -100,7 +101,7 @@ def clip(
     return Clipped(replace(kernel, params=params, body=body), tuple(work.used))
 
 
-@dataclass(frozen=True)
+@record
 class _Stored:
     """A store to a parameter: the place, what holds there, the loops around it within the loop that is looked at, and
     how many elements it reaches over; 0 where that is not known."""
@@ -112,7 +113,7 @@ class _Stored:
     lanes: int
 
 
-@dataclass(frozen=True)
+@record
 class _End:
     """A store of a loop reaches places from ``step * passage + low`` on, and ``span`` further. Those below ``factor *
     extent + offset`` are needed, and so on every ``size`` places where that is not 0."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise, product
 from math import ceil, prod
 
@@ -49,6 +49,7 @@ from ..ir.loops_rewrite import most_passages, stmt_exprs, substitute, used_buffe
 from ..ir.private_memory import is_private
 from ..ir.program import Storage
 from ..memory.trace import pointed
+from ..record import record
 
 CHUNKS = 2
 """For each thread: more than one, so that a thread that comes late or is slow holds nobody up."""
@@ -96,7 +97,7 @@ def phases(body: Block) -> Iterator[Block]:
         yield tuple(together)
 
 
-@dataclass(frozen=True)
+@record
 class Split:
     """A phase in chunks: how many loops are ``chunked``, and the parameters of which each chunk has its own, which are
     as many times as large along new dimensions in front."""

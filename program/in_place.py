@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.loops import Access, Block, For, If, Kernel, Let, Load, Stmt, Store
 from ..ir.loops_rewrite import map_accesses, map_block, used_buffers, walk_stmts
 from ..ir.program import BufferDecl, Storage
 from ..ir.steps import Body, Call, has_control_flow, walk_calls
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class InPlace:
     """A kernel without copies, and the arguments that are left."""
 

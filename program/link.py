@@ -8,7 +8,7 @@ The programs are brought together as one, whose body is theirs one behind the ot
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from ..ir.program import BufferDecl, MemoryPlan, Pool, Program, Storage
 from ..ir.program_verify import verify_program
 from ..ir.steps import Step, map_calls
 from ..memory.check import check_plan
+from ..record import record
 from ..targets.target import Machine
 from .build import share
 from .goal import Goal
 
 
-@dataclass(frozen=True)
+@record
 class Linked:
     """``whole`` has all kernels and constants, under the name of the library, and the steps of all ``models``. These
     have interfaces and plans of their own, and refer to the kernels and constants of ``whole``."""

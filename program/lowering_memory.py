@@ -11,6 +11,7 @@ from ..ir.by_content import ByContent
 from ..ir.loops import Block, Buffer, Kernel
 from ..ir.program import BufferDecl, Storage
 from ..ir.types import DType, TensorType
+from ..record import record
 from ..schedule.alike import Alike
 from ..schedule.decision import Tuned
 from .node_key import NodeKey
@@ -24,7 +25,7 @@ Head = tuple[str, tuple[Buffer, ...], tuple[str, ...]]
 """What loops are called after, the tensors that they work on, and the names of those among them that are temporary."""
 
 
-@dataclass(frozen=True)
+@record
 class Lowered:
     """A kernel by name, what is behind its parameters, and the name of its generator."""
 

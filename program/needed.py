@@ -8,7 +8,7 @@ without a rule needs all of its operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -20,9 +20,10 @@ from ..ops.fused import body_of
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from ..ops.windows import split_layout
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Limit:
     """The indices along a dimension that are below ``factor * extent + offset``; ``extent`` is a value (i64) of the
     graph, ``factor`` is positive."""
@@ -57,7 +58,7 @@ def _together(a: Needed, b: Needed) -> Needed:
     return tuple(either(one, other) for one, other in zip(a, b, strict=True))
 
 
-@dataclass(frozen=True)
+@record
 class Mask:
     """A tensor that is true where the index along dimension ``axis``, -1 being the last, is below ``extent``."""
 
@@ -127,7 +128,7 @@ def _only_axis(shape: tuple[int, ...]) -> int | None:
 # ---------------------------------------------------------------- needs, backwards
 
 
-@dataclass(frozen=True)
+@record
 class _Site:
     """A node and what is needed of its results."""
 

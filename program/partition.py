@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 
 from ..errors import CcmlError, ErrorCode
@@ -24,6 +24,7 @@ from ..ir.loops import Access, Block, Buffer, Expr, Kernel
 from ..ir.loops_rewrite import map_accesses, used_buffers
 from ..ir.program import BufferDecl, Program, Storage
 from ..ir.steps import Call, map_calls, walk_calls, walk_steps
+from ..record import record
 from ..schedule.params import accessed
 from ..targets.target import Machine
 from .chunking import Split, merged, operations, phases, split
@@ -210,7 +211,7 @@ def _parameters(kernel: Kernel, part: Split, written: Set[str]) -> dict[str, Buf
     }
 
 
-@dataclass(frozen=True)
+@record
 class _Part:
     """A part of a kernel, the ``places`` of its parameters among those of the whole, its operations, and the parameters
     that are larger than those of the whole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import ARENA, MemoryPlan, Pool, Program
@@ -13,6 +13,7 @@ from ..memory.layout import plan_memory, pool_problem, tensor_requests
 from ..memory.order import order_calls as best_order
 from ..memory.peak import at_peak
 from ..memory.pools import Limits, Problem, distribute, excess, fits
+from ..record import record
 from ..targets.target import Machine, Target
 from .chunking import CHUNKS
 from .goal import Goal, Optimize
@@ -101,7 +102,7 @@ def _with_layout(program: Program, layout: Layout) -> Program:
     )
 
 
-@dataclass(frozen=True)
+@record
 class _Pools:
     """What there is to hold the tensors of a layout with one arena."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
 from ..ir.steps import Call
+from ..record import record
 
 CODE, WEIGHTS = "code", "weights"
 
 
-@dataclass(frozen=True)
+@record
 class Placing:
     """``what``, code or weights, of the layers that ``layer`` means, in the section ``section``.
 

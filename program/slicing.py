@@ -16,16 +16,17 @@ of the part::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.loops import INDEX, Alloc, Block, Const, Expr, For, Kernel, Let, Var, const_value
 from ..ir.loops_rewrite import loop, substitute, used_buffers
 from ..ir.program import Program
 from ..ir.program_verify import verify_program
 from ..ir.steps import Call, map_calls, walk_calls
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class _Part:
     """A kernel, how often it is called, with numbers from 0 on if ``numbered``, and its share of the whole."""
 

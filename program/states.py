@@ -7,17 +7,18 @@ value after the new one begins to be written, this is made in working memory, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.loops import Access, Kernel
 from ..ir.program import StateTensor
 from ..ir.steps import Body, Branch, Call, Repeat, Step, has_control_flow, map_calls, outline, walk_calls
 from ..ir.types import TensorType
 from ..memory.overlap import least_distance
+from ..record import record
 from .in_place import in_place_name, without_copies
 
 
-@dataclass(frozen=True)
+@record
 class Memory:
     """What is known of a program on its way, and what makes more of it.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
+from ..record import record
 from ..verification.runner import work_of
 from .candidates import choices_of
 from .execute import GoodEnough
@@ -27,7 +28,7 @@ _SMALL_WORK = 1 << 26
 """Of an evaluation of the models that are tuned for each attempt, at most."""
 
 
-@dataclass(frozen=True)
+@record
 class Aim:
     """What is wanted: outputs that are ``good_enough``, or without a demand (``None``) those of the largest ``score``
     (dB) that fits the limits of ``meter``. ``goal`` is the score that is demanded, as far as it is one, and ``asked``
@@ -42,7 +43,7 @@ class Aim:
     """Whether neighbours of what estimates show to be best are tried as well."""
 
 
-@dataclass(frozen=True)
+@record
 class Attempt:
     """A model with candidates ``raised``, tuned with these: its score in dB, and whether it is as good as demanded.
     The steps of their 16 bits are ``coarser`` than these need."""
@@ -54,7 +55,7 @@ class Attempt:
     coarser: float = 1.0
 
 
-@dataclass(frozen=True)
+@record
 class Attempts:
     """``tuned`` are the layers with weights of 8 bits, ``least`` with 4 bits where there are these, both without any
     candidate raised; ``judged`` is what is judged by."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from ..record import record
 from ..samples import Samples, match_samples, read_arrays
 from .images import SUFFIXES, ImageOptions, read_image
 
@@ -17,7 +17,7 @@ Sample = np.ndarray | Mapping[str, np.ndarray]
 """One sample of the only input, or of each input by its name."""
 
 
-@dataclass(frozen=True)
+@record
 class CalibrationData:
     """``samples`` are the model's inputs. ``arrays`` is all that the file has as often: labels, expected outputs.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.table import OPS
+from ..record import record
 from ..samples import Samples
 from ..verification.runner import work_of
 from .observe import spread
@@ -46,7 +46,7 @@ class Raise(StrEnum):
     FLOAT = "float"
 
 
-@dataclass(frozen=True)
+@record
 class Candidate:
     """One group of values (by its first member), or one layer (:func:`key`), with the relative noise at the model's
     outputs that ``kind`` would take away. ``layer`` is what reports call it."""

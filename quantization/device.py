@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..artifact.emit import DEFAULT_EMIT, Emit
 from ..artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
@@ -12,13 +12,14 @@ from ..driver import DEFAULT_GOAL, Compiled, Goal, Optimize, Source, lower, run_
 from ..errors import CcmlError, ErrorCode
 from ..passes.integer_interface import integer_states
 from ..program.operations import operations
+from ..record import record
 from ..report.budget import NO_BUDGET, Budget, Need, needs
 from ..report.schema import Totals
 from ..targets import Machine
 from .meter import Meter, Price
 
 
-@dataclass(frozen=True)
+@record
 class Device:
     """Where a quantized model is to run: on ``machine``, compiled by ``goal`` into ``kinds`` of output, within
     ``budget``, of which those limits are to be made use of that are ``steering`` (the others, such as those of a board,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import AttrValue
 from ..ir.types import DType
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
+from ..record import record
 
 WEIGHT_LEVELS = 127
 """Weights are stored as -127..127: symmetric, and the negation of every weight exists."""
@@ -18,7 +18,7 @@ WEIGHT_LEVELS = 127
 _TINY = float(np.finfo(np.float32).tiny)
 
 
-@dataclass(frozen=True)
+@record
 class Encoding:
     """How a tensor is stored: ``real = (stored - zero_point) * scale``, the scales being float32 numbers.
 

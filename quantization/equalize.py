@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.attributes import ints
+from ..record import record
 from .encoding import WEIGHT_LEVELS
 from .histogram import FOLDS
 from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices
@@ -46,7 +47,7 @@ _ELEMENTS = 1 << 13
 Constants = dict[str, np.ndarray]
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """A layer, its successors, and the tensors from one to the others, each with the axis of its channels; the last
     tensor is what the successors read."""
@@ -56,7 +57,7 @@ class Pair:
     seconds: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Equalized:
     """``divisors`` of the tensors that are smaller than before, shaped to broadcast."""
 
@@ -214,7 +215,7 @@ def _upper_end(values: np.ndarray) -> np.ndarray:
     return np.where(largest > 0, largest + (count - 1) / count * ahead, 0.0)
 
 
-@dataclass(frozen=True)
+@record
 class _Fold:
     """What is known of each channel: ``train`` are the ends that samples show from which ranges are taken, ``test`` the
     extremes of the others, whose values are ``tested``; ``filled`` is the share of these that is not 0, ``power`` their
@@ -242,7 +243,7 @@ class _Fold:
         return found
 
 
-@dataclass(frozen=True)
+@record
 class _Second:
     """A layer that reads the tensor: the magnitudes of its weights, ``[group, k, columns]``, and the sums of squares of
     its rows, ``[group, k]``."""

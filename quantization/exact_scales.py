@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..ops.fixed_point import exact_multipliers, have_multipliers
 from ..ops.halfword_factors import are_exact, common_shift
 from ..passes.integerize import integerize
 from ..passes.pipeline import before
+from ..record import record
 from .encoding import Encoding
 from .insert import StoredConstant
 from .tuning import TunedLayer
@@ -45,7 +46,7 @@ _MOST_SHIFTED = 2**23
 _I32 = np.iinfo(np.int32)
 
 
-@dataclass(frozen=True)
+@record
 class _Requantization:
     """Of a layer's sums, as the integerizer writes it; ``scales`` has one number, or one for each channel, and so have
     the ``bounds`` of the sums."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import Graph
 from ..ir.types import QuantParams, TensorType
 from ..ops.stacked import Operand, evaluate_node, evaluate_stacked, in_batches
+from ..record import record
 from ..samples import Samples
 from .encoding import Encoding, stored_floats
 
@@ -47,7 +47,7 @@ def _real(array: np.ndarray, type_: TensorType) -> np.ndarray:
     return array if encoding is None else encoding.dequantize(array)
 
 
-@dataclass(frozen=True)
+@record
 class Rounding:
     """How the values of some samples are stored, by an encoding each: ``step`` and the ends in steps from zero,
     ``[samples]``."""

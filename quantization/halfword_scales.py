@@ -9,12 +9,12 @@ the product, the more whole numbers have to be tried, because float32 rounds mor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from ..ops.halfword_factors import FACTOR_BITS, are_exact, common_shift
+from ..record import record
 from .encoding import Encoding
 
 _FINER, _COARSER = 1 - 2.0**-5, 1 + 2.0**-3
@@ -31,7 +31,7 @@ _I32 = 2**31 - 1
 _TINY = float(np.finfo(np.float32).tiny)
 
 
-@dataclass(frozen=True)
+@record
 class Products:
     """Of a layer of bytes: its sums are multiplied by ``x_scale * w_scale / result.scale``, in float32."""
 

@@ -7,7 +7,7 @@ and biases become integer constants behind ``dequantize``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import QuantParams, TensorType
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
+from ..record import record
 from .encoding import Encoding
 from .partition import Partition, key
 
 
-@dataclass(frozen=True)
+@record
 class StoredConstant:
     """Integers and what they mean; of an operand of another ``shape``, if there is one."""
 

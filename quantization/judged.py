@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import Graph
+from ..record import record
 from ..samples import Samples
 from .execute import evaluate_samples
 from .histogram import FOLDS
@@ -15,7 +15,7 @@ from .observe import spread
 from .quantizer import Quantizer
 
 
-@dataclass(frozen=True)
+@record
 class Judged:
     """``samples``, in the order of results. Where they are of the calibration, ``folds`` has them by the folds of its
     samples: then each fold is judged by ranges that are made from the others, as those of later samples will be."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..ir.graph import Graph
+from ..record import record
 from ..report.budget import Need
 
 
-@dataclass(frozen=True)
+@record
 class Price:
     """What one model takes: ``time`` in cycles, or in operations where these are not predicted (``cycles`` is ``None``
     then); bytes of ``flash`` (``None`` where no code was made) and of ``ram``, states included. ``layers`` have the

@@ -7,11 +7,11 @@ costs (``prices.py``). ``search.py`` finds the choice among them, which tuned mo
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from ..report.accuracy import Cost
 from .attempts import Aim, Attempt, Attempts
 from .candidates import Raise, choices_of, layers, wide_tensors
@@ -32,7 +32,7 @@ _RETRIED = 4
 """Tuned models that may miss what the same steps reach without tuning."""
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """A layer that was given more: of its result, of its weights, or that it computes in float. ``noise_share`` is
     its estimated part of the noise at the outputs."""
@@ -42,7 +42,7 @@ class Step:
     noise_share: float
 
 
-@dataclass(frozen=True)
+@record
 class MixedPrecision:
     """The steps taken, and the cost without and with them."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from ..record import record
 
 _EXACT_ROWS = 1 << 8
 """Products of two integers below 2^8 that add up to no more than 2^24."""
 
 
-@dataclass(frozen=True)
+@record
 class Moments:
     """Of rows: how many, their mean ``[group, k]``, and their second moments ``[group, k, k]``, about the mean where
     the bias takes care of that."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir.graph import Node
+from ..record import record
 from ..samples import Samples
 from .execute import GoodEnough, evaluate_all, evaluate_samples, relative_noise
 from .linear import scale_numbers, to_matrices
@@ -38,7 +39,7 @@ Kept = Mapping[str, frozenset[int]]
 """Layers (``key``) with weights of 4 bits, and their scales that keep 8."""
 
 
-@dataclass(frozen=True)
+@record
 class _Channel:
     layer: str
     number: int

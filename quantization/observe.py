@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.graph import Node
+from ..record import record
 from ..samples import Samples
 from ..verification.runner import Arrays, Runner
 from .histogram import TensorStats
@@ -21,7 +21,7 @@ _MOST_KEPT = 1 << 25
 """Elements of values of all samples that are kept in memory, where the model need not run again for them."""
 
 
-@dataclass(frozen=True)
+@record
 class FloatRuns:
     """The float model on samples of the calibration, by their numbers. ``kept`` has what it gives for all samples,
     ``[samples, ...]``, where that takes little memory, and ``together`` is how many a batch has."""
@@ -77,7 +77,7 @@ def _taken(array: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return array[first : last + 1] if is_part else array[numbers]
 
 
-@dataclass(frozen=True)
+@record
 class Observations:
     """``stats`` of each value that was asked for. ``means`` holds, for each layer, the mean of each output channel
     before the activation function for every sample in ``tuned``: ``[samples, channels]``. ``outputs`` are those of the

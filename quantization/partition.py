@@ -17,13 +17,13 @@ The result describes a graph of ``quantize`` and ``dequantize`` pairs as ONNX wr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.opdef import Kind
 from ..ops.response import Response, response
 from ..ops.table import OPS
+from ..record import record
 from .roles import Role, activations, is_real, role_of
 
 _CLAMPS = frozenset({"relu", "clip"})
@@ -33,7 +33,7 @@ _TAIL_ANCHORS = frozenset({"softmax", "log_softmax"})
 _TAIL_VIEWS = frozenset({"reshape", "transpose", "slice"})
 
 
-@dataclass(frozen=True)
+@record
 class Partition:
     """``integer`` holds the nodes (:func:`key`) that compute on integers.
 

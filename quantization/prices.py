@@ -7,11 +7,11 @@ comparing what each layer takes. Without a device it is by multiply-accumulates,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..ops.table import OPS
+from ..record import record
 from ..report.accuracy import Cost
 from .candidates import Candidate, Raise
 from .cheap_width import readers_of
@@ -76,7 +76,7 @@ def _weight_bytes(quantizer: Quantizer, parts: Partition, choices: Choices, node
     return stored + sum(value.type.nbytes for value in constants if value not in matrices)
 
 
-@dataclass(frozen=True)
+@record
 class Shares:
     """What a unit of each resource counts: a cycle, and bytes of flash and of RAM."""
 
@@ -109,7 +109,7 @@ def _kind(what: str) -> Sequence[str]:
     return ("flash",) if what == "flash" else () if what == "stack" else ("RAM",)
 
 
-@dataclass(frozen=True)
+@record
 class Extra:
     """What a candidate is estimated to take beyond what there was: the time in units of :class:`Price`, and bytes."""
 
@@ -118,7 +118,7 @@ class Extra:
     ram: float
 
 
-@dataclass(frozen=True)
+@record
 class Costing:
     """The cost of each candidate, in ``shares``. ``times`` are those of layers (:func:`key`) with all of them having
     been given the same; ``None``: nothing. ``code`` is the flash that a candidate takes beside its weights."""

@@ -12,7 +12,7 @@ with ``low`` and ``high`` in steps from zero, so that the same code serves for e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
+from ..record import record
 from ..verification.runner import Arrays, is_worth_compiling, work_of
 from .encoding import Encoding
 from .execute import Rounding, evaluate_all, reevaluate
@@ -43,7 +44,7 @@ _Rounded = Callable[[Sequence[int], Sequence[_Changes]], list[np.ndarray]]
 """What is judged, ``[samples, ...]``, for samples by their places, each with what is rounded."""
 
 
-@dataclass(frozen=True)
+@record
 class Probe(Generic[_Changes]):
     """``wanted`` is what is judged (:func:`judged`), ``[samples, ...]``. ``power`` is the sum of squares of each over
     all samples. ``at_once`` samples are evaluated together."""
@@ -117,7 +118,7 @@ def _geometric_mean(noise: np.ndarray) -> float:
     return float(np.exp(np.mean(np.log(noise + 1e-30))))
 
 
-@dataclass(frozen=True)
+@record
 class _Some(Mapping[str, np.ndarray]):
     """Of values ``[samples, ...]`` some samples, taken when they are asked for."""
 

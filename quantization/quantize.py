@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..ops.recurrent import RECURRENCES
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
+from ..record import record
 from ..samples import Samples
 from ..verification.runner import work_of
 from .attempts import Aim
@@ -63,7 +64,7 @@ Score = Callable[[Mapping[str, np.ndarray]], float]
 """How good outputs (``[samples, ...]``, by name) are; larger is better."""
 
 
-@dataclass(frozen=True)
+@record
 class QuantizedModel:
     """``graph`` is ``original`` with quantize and dequantize nodes: its values have the same names and meaning, with
     ``.q`` and ``.dq`` behind the name where they are stored and read again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial, reduce
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..ops.recurrent import RECURRENCES
 from ..ops.response import Response
+from ..record import record
 from ..samples import Samples
 from ..verification.runner import runner, work_of
 from .cheap_width import may_be_worth, of_few, of_noise, of_recurrences
@@ -38,7 +39,7 @@ from .tuning import TunedLayer, Tuner, bias_constant
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@record
 class Choices:
     """What mixed precision has decided: values whose groups have 16 bits, and layers (``key``) in float, with weights
     of 16 bits, and with weights of 8 bits where they would have 4. The steps of the 16 bits are ``coarser`` than they
@@ -78,7 +79,7 @@ _MOST_MIXED_PRODUCTS = 2**31 // (2**15 * 2**8) - 1
 """Of a 16-bit integer and the difference of two bytes."""
 
 
-@dataclass(frozen=True)
+@record
 class Quantized:
     """The graph with quantize and dequantize nodes, and the layers that it was written from."""
 
@@ -86,7 +87,7 @@ class Quantized:
     tuned: Mapping[str, TunedLayer]
 
 
-@dataclass(frozen=True)
+@record
 class Quantizer:
     """A prepared and equalized graph with all that was observed of it."""
 

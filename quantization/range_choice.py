@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
 
 from ..ir.graph import Graph
 from ..ops.table import OPS
+from ..record import record
 from ..samples import Samples
 from .encoding import Encoding
 from .histogram import FOLDS, TensorStats
@@ -53,7 +53,7 @@ _SURELY = 2.0
 handful may make most of the noise."""
 
 
-@dataclass(frozen=True)
+@record
 class Method:
     """A way to find a range: one of ``RangeMethod``, its result times ``part``; ``trust`` is for that of ``MSE``."""
 
@@ -88,7 +88,7 @@ Folded = Mapping[str, Sequence[Encoding]]
 """Of each group (by its first member), an encoding for each fold of the samples, made from the others."""
 
 
-@dataclass(frozen=True)
+@record
 class Group:
     """Values that share an encoding: what was observed of all, and how a range becomes an encoding."""
 
@@ -100,7 +100,7 @@ Known = Callable[[np.ndarray], Mapping[str, np.ndarray] | None]
 """The values of the float model, ``[samples, ...]`` by name, for samples by their numbers, if they were kept."""
 
 
-@dataclass(frozen=True)
+@record
 class Trials:
     """Samples, by their numbers, and the model to try encodings with; ``singly``: whether there is time for each tensor
     alone."""
@@ -161,7 +161,7 @@ class Trials:
         return self.probe.noises(changes, order, is_lost)
 
 
-@dataclass(frozen=True)
+@record
 class Chosen:
     """The method for all groups, what it gives each group for each fold, and the noise of all groups together."""
 

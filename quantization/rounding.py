@@ -7,10 +7,9 @@ column has. A scale is given by its *peak*, the magnitude that becomes 127. Colu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ..record import record
 from .encoding import WEIGHT_LEVELS
 
 _SHRINK = np.linspace(1.0, 0.5, 51)
@@ -77,7 +76,7 @@ def nearest(matrices: np.ndarray, steps: np.ndarray, levels: Levels = WEIGHT_LEV
     return np.multiply(found, along, out=found)
 
 
-@dataclass(frozen=True)
+@record
 class _Grid:
     """What columns can have, in steps: integers from -127 to 127, or from -8 to 7."""
 
@@ -96,7 +95,7 @@ class _Grid:
         return np.minimum(x, self.high, out=x)
 
 
-@dataclass(frozen=True)
+@record
 class OrderedMoments:
     """Second moments of inputs, ``[g, k, k]``, with rows and columns by falling importance: ``order[g, n]``. ``power``
     is the mean of the diagonal. Only :meth:`damped` changes ``moments``."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 import numpy as np
 
+from ..record import record
 from .attempts import Attempt, Attempts
 from .candidates import Candidate, Raise
 from .front import Chosen, front, slot_of, with_candidate
@@ -35,7 +35,7 @@ _LATER = 1e9
 """The factor on the cost of what comes last in an order."""
 
 
-@dataclass(frozen=True)
+@record
 class Search:
     """Among ``candidates`` of ``attempts``."""
 

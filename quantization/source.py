@@ -18,6 +18,7 @@ from ..ir.graph import Graph
 from ..passes.integer_interface import integer_states
 from ..passes.integerize import integerize_with_report
 from ..passes.pipeline import before
+from ..record import record
 from ..report.accuracy import Accuracy, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
 from ..samples import random_samples
 from ..verification.accuracy import Measured, measure
@@ -106,7 +107,7 @@ def quantize_source(source: Source, wanted: Quantization, device: Device | None 
     return QuantizedSource(replace(described, graph=graph), accuracy)
 
 
-@dataclass(frozen=True)
+@record
 class _Metric:
     """The user's function, by its name."""
 

@@ -19,6 +19,7 @@ from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.recurrent import RECURRENCES
 from ..ops.stacked import Operand, evaluate_node, evaluate_stacked, in_batches
+from ..record import record
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
 from .halfword_layers import BIAS_ROOM, TINY, float_bias, halfword_weights
 from .halfword_scales import Products, with_halfword_factors
@@ -73,7 +74,7 @@ _MOST_COLUMNS = 32
 _LEAST_MULTIPLIER = 2.0**-12
 _UNNOTICED = 1 / 16
 
-@dataclass(frozen=True)
+@record
 class TunedLayer:
     """A layer's weights as integers, by operand position, and its bias as floats (``None``: no bias that can be an
     integer). ``noise`` of weights of 4 bits is the mean square, for each scale of them, that their rounding adds to the

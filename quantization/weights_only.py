@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
+from ..record import record
 from ..samples import Samples
 from ..verification.runner import runner
 from .observe import FloatRuns, spread
@@ -34,7 +35,7 @@ _PARTS = np.linspace(1.0, 0.6, 21)
 """Of the largest weight of a column or block: what the outermost level is tried for."""
 
 
-@dataclass(frozen=True)
+@record
 class _Levels:
     """Stored are the integers from -``most`` - ``extra`` to ``most``."""
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..record import record
 
-@dataclass(frozen=True)
+
+@record
 class InputRange:
     """The values that an input of the model had in the calibration data."""
 
@@ -19,7 +21,7 @@ class InputRange:
     mean: float
 
 
-@dataclass(frozen=True)
+@record
 class LayerAccuracy:
     """A tensor that is stored quantized, and the layer that makes it.
 
@@ -43,7 +45,7 @@ class LayerAccuracy:
     mend: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class OutputAccuracy:
     """An output, end to end. ``top1_agreement``: samples whose largest value is at the same place, where it is one of
     several scores."""
@@ -55,7 +57,7 @@ class OutputAccuracy:
     top1_agreement: float | None
 
 
-@dataclass(frozen=True)
+@record
 class MetricAccuracy:
     """The user's metric, of the float and of the quantized model."""
 
@@ -64,7 +66,7 @@ class MetricAccuracy:
     quantized_value: float
 
 
-@dataclass(frozen=True)
+@record
 class FloatLayer:
     """What is computed in float, and why."""
 
@@ -73,7 +75,7 @@ class FloatLayer:
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class RaisedLayer:
     """What was given more precision to reach the demanded quality: ``precision`` is ``int16`` (of its result),
     ``int16 weights``, ``int8 weights`` (where others have 4 bits) or ``float``. ``noise_share`` is its estimated part
@@ -84,7 +86,7 @@ class RaisedLayer:
     noise_share: float
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """Multiply-accumulates by the type of their operands (those with weights of 4 and of 16 bits are also among the
     others); bytes of weights, and of all stored tensors together; where a target is known, what compiling for it gave.
@@ -102,7 +104,7 @@ class Cost:
     ram_bytes: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Mixed:
     """Mixed precision: the layers raised, and the cost with all of them in 8 bits and as they are."""
 

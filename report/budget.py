@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 
 # What a budget is compared with takes long to import, and most models are quantized for none.
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ NO_BUDGET = Budget()
 _NO_CYCLES = "no cycles are known well enough for this core"
 
 
-@dataclass(frozen=True)
+@record
 class Need:
     """What a model takes of something limited, in bytes, cycles or seconds."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..costs.predict import Costs
 from ..emit_c.slices import slice_count
@@ -18,6 +18,7 @@ from ..ir.steps import Call, circumstances
 from ..memory.traffic import tensor_traffic
 from ..ops.control import BODIES, all_graphs
 from ..ops.fused import inner_nodes
+from ..record import record
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
 from .routes import largest, objects_route
@@ -40,7 +41,7 @@ from .sections import Section
 from .tiles import tiles
 
 
-@dataclass(frozen=True)
+@record
 class Identity:
     """What a report says about where the model came from."""
 

@@ -7,19 +7,20 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import llvmlite.binding as llvm
 
 from .. import __version__, targets
 from ..emit_llvm.jit import host_machine
 from ..errors import CcmlError
+from ..record import record
 from ..targets import TARGETS
 
 _SECONDS = 10
 
 
-@dataclass(frozen=True)
+@record
 class Tool:
     """A command, what it is for and how it is installed. ``version`` is ``None`` where it is not there."""
 
@@ -29,7 +30,7 @@ class Tool:
     version: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Examination:
     facts: dict[str, str]
     tools: list[Tool]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import onnx
 
+from ..record import record
 
-@dataclass(frozen=True)
+
+@record
 class ModelFacts:
     """``interface`` rows are (input or output, name, type, shape). ``operators`` counts nodes, subgraphs included."""
 

@@ -11,11 +11,12 @@ from ..costs.timing import Timed
 from ..ir.loops import Kernel
 from ..ir.program import Program
 from ..ir.types import DType
+from ..record import record
 from ..targets import Machine
 from .tiles import tiles
 
 
-@dataclass(frozen=True)
+@record
 class ProfiledLayer:
     """One kernel call with its executed and its predicted instructions."""
 
@@ -45,7 +46,7 @@ SHORTEST = 300
 """Nanoseconds below which the time of a layer is mostly that around the call."""
 
 
-@dataclass(frozen=True)
+@record
 class TimedLayer:
     """One kernel call: the least time that it took, in loops of all passes together, and its multiply-accumulates.
 

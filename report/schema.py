@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 
 from ..ir.program import ARENA
 from ..printable import printable
+from ..record import record
 from .accuracy import Accuracy
 
 SCHEMA = 1
@@ -21,7 +22,7 @@ SCHEMA = 1
 REPORT_FILE = "report.json"
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """The model that a report is about. ``sha256`` is that of the ``.onnx`` file alone; ``id`` is what header, library
     and file of weights know each other by, in hexadecimal."""
@@ -33,7 +34,7 @@ class Model:
     id: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class TargetInfo:
     """The machine that a report is about, by the names of ``ccml targets``, and its LLVM triple."""
 
@@ -43,7 +44,7 @@ class TargetInfo:
     triple: str
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
     has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own;
@@ -73,7 +74,7 @@ class Options:
     slice_cycles: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Tensor:
     """An input or output. ``name`` is the ONNX name, ``c_name`` the parameter of the C function, and ``tensor`` what
     layers and memory call it. An input with a ``row_axis`` is in no memory: a function brings its rows, each what is at
@@ -88,7 +89,7 @@ class Tensor:
     row_axis: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class StateTensor:
     """A tensor that the caller keeps between runs, ``offset`` bytes into the memory of states. ``name`` and ``output``
     are the ONNX names of what a run reads and what it leaves; layers refer to them as ``tensor`` and ``updated``.
@@ -106,7 +107,7 @@ class StateTensor:
     updated: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Ring:
     """An intermediate tensor of a stream of layers, of which ``bytes`` of ``tensor_bytes`` exist at a time."""
 
@@ -115,7 +116,7 @@ class Ring:
     tensor_bytes: int
 
 
-@dataclass(frozen=True)
+@record
 class Layer:
     """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
     ``generator`` names what made its loops. ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream
@@ -151,7 +152,7 @@ class Layer:
     tiles: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@record
 class Placement:
     """A tensor with a place in working memory: it lives from layer ``first`` to layer ``last``, both included."""
 
@@ -163,7 +164,7 @@ class Placement:
     pool: str = ARENA
 
 
-@dataclass(frozen=True)
+@record
 class PoolTotals:
     """A part of working memory that has a pointer of its own. ``limit_bytes`` is what there is, if that was said;
     ``traffic_bytes`` is what one run loads from it and stores there. The rest is as in :class:`Totals`."""
@@ -178,7 +179,7 @@ class PoolTotals:
     traffic_bytes: int
 
 
-@dataclass(frozen=True)
+@record
 class Route:
     """What the model takes by one of the ways to machine code. ``flash_bytes`` is code and constants, with
     ``helper_bytes`` for the ``helpers``: functions of the compiler's run-time library that the code calls. Where that
@@ -193,7 +194,7 @@ class Route:
     sections: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Totals:
     """``ram_bytes`` is working memory, on targets where inputs and outputs have a place in it with these;
     ``arena_bytes`` is what it takes where the caller keeps them elsewhere. Both are sums over the ``pools``, mostly
@@ -237,7 +238,7 @@ class Totals:
     longest_slice: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class LibraryTotals:
     """What several models take that were linked: ``ram_bytes`` and ``arena_bytes`` are for the one that needs most, as
     they do not run at the same time; states are apart. ``flash_bytes`` is code and constants of all, by LLVM.
@@ -262,7 +263,7 @@ class Firmware:
     totals: LibraryTotals
 
 
-@dataclass(frozen=True)
+@record
 class File:
     """A file of the artifact. ``path`` is relative to the folder of the report, with ``/``."""
 
@@ -271,7 +272,7 @@ class File:
     sha256: str
 
 
-@dataclass(frozen=True)
+@record
 class LevelInfo:
     """The code for one CPU of a library that has it for several, and ``requires``, the features by which the library
     chooses it. ``code_bytes`` is there where objects were made; constants that levels share count in each."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ..emit_llvm.object_file import allocated
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Section:
     name: str
     size: int

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..ir.loops import Block, Buffer
+from ..record import record
 
 Taken = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Nest:
     """Loops that were made, the names that were ``taken`` behind that, and the memory that they work in."""
 

@@ -14,7 +14,7 @@ own; this file has the operands, the geometry of rows and columns, and the borde
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce as fold
 from operator import or_
 
@@ -22,6 +22,7 @@ from ..ir.build import ge, lt, maximum, minimum
 from ..ir.loops import Expr, Pointer, as_expr
 from ..ops.attributes import ints
 from ..ops.integer import zero_point
+from ..record import record
 from .byte_operands import Columns
 from .kernel import KernelContext
 from .requantization import LIMIT, requantization_of
@@ -32,7 +33,7 @@ Order = tuple[int | None, int | None]
 row, or one column, and no such dimension."""
 
 
-@dataclass(frozen=True)
+@record
 class InputRow:
     """The number of a row, or of the nearest that there is where it is ``outside``; ``None``: it never is."""
 

@@ -7,11 +7,11 @@ accumulators, which are added at the end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, gcd, prod
 
 from ..ir.loops import LoopKind, Var
+from ..record import record
 from ..targets.target import CacheLines, Cpu, Dot
 from .decision import MOST_ROWS, MOST_VECTORS, BlockShape
 from .dots import takes_words
@@ -29,14 +29,14 @@ EVICTED = 0.6
 times as long as 512 do on Zen 4)."""
 
 
-@dataclass(frozen=True)
+@record
 class Axis:
     var: Var
     extent: int
     kind: LoopKind = LoopKind.SERIAL
 
 
-@dataclass(frozen=True)
+@record
 class Blocking:
     """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
 
@@ -64,7 +64,7 @@ class Blocking:
         return BlockShape(self.dot.name, self.dot.lanes, self.rows, self.vectors, self.chains, self.ahead)
 
 
-@dataclass(frozen=True)
+@record
 class Region:
     """``blocks`` blocks of ``vectors`` vectors of columns, from column ``start``; ``columns`` are there in all."""
 
@@ -92,7 +92,7 @@ def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@record
 class Product:
     """``rows x columns`` sums of products over the extents ``k`` by one of ``dots``, ``outer`` times.
 

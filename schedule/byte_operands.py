@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -12,13 +11,14 @@ from ..ir.graph import Node
 from ..ir.loops import Buffer, Expr, Pointer, as_expr
 from ..ops.integer import zero_point
 from ..ops.nest_tools import operand
+from ..record import record
 from .contraction import join_rows
 from .kernel import KernelContext
 from .tensors import TensorRef
 from .window import Window
 
 
-@dataclass(frozen=True)
+@record
 class Columns:
     """``weights`` [o, k] and ``bias`` [o] (both int64), the zero point ``z`` of the activations folded into the bias:
     ``sum((x - z) * w) = sum(x * w) - z * sum(w)``. The magnitude of activations is ``most``."""
@@ -57,7 +57,7 @@ class Columns:
         return self.bias - self.spread, self.bias + self.spread
 
 
-@dataclass(frozen=True)
+@record
 class Pixels:
     """The ``shape`` of the output of a contraction without its channels, what a pixel sees of the input, and the
     tensors of the kernel under that shape."""

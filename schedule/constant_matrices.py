@@ -9,12 +9,12 @@ Two rewrites find what rows and columns share, both butterflies of fast transfor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from ..ir.loops import Block, Call, Const, Expr, Let, Stmt, Var
+from ..record import record
 from .names import Names
 
 Place = Callable[[int, int], Expr]
@@ -88,7 +88,7 @@ Terms = tuple[tuple[int, float], ...]
 """The columns of a row that are not zero, each with its factor; what has the factor 1 first."""
 
 
-@dataclass(frozen=True)
+@record
 class _Sum:
     """A row for itself."""
 
@@ -96,7 +96,7 @@ class _Sum:
     terms: Terms
 
 
-@dataclass(frozen=True)
+@record
 class _Halves:
     """A pair of rows: ``even + factor * odd`` and ``even - factor * odd``."""
 
@@ -106,7 +106,7 @@ class _Halves:
     odd: Terms
 
 
-@dataclass(frozen=True)
+@record
 class _Plan:
     """What is to be computed for a matrix, from the matrix alone: ``pairs`` of columns in whose place are their sum and
     their difference, and then the rows."""

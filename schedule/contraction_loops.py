@@ -15,12 +15,12 @@ Kernels that go row by row have the columns innermost.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.build import minimum
 from ..ir.loops import Block, Load, Var, as_expr
 from ..ir.loops_rewrite import loop, loop_index, substitute, walk_expr
+from ..record import record
 from .blocking import Axis, Blocking, Region, pieces, regions
 from .microkernel import Contraction, tile
 from .names import Names
@@ -58,7 +58,7 @@ def region_nests(spec: Contraction, blocking: Blocking, names: Names) -> Iterato
         yield block_var, loop(block_var, region.blocks, *body)
 
 
-@dataclass(frozen=True)
+@record
 class _RowPanel:
     """``size`` passages of the outer axis of that number, or blocks of rows where there is none of it."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.fused import body_of
+from ..record import record
 
 if TYPE_CHECKING:
     from ..targets.target import Cpu, Dot, Machine
@@ -26,7 +26,7 @@ MOST_ROWS, MOST_VECTORS, MOST_CHAINS, MOST_AHEAD = 30, 8, 8, 16
 """Of a block; more makes code that no machine has registers for."""
 
 
-@dataclass(frozen=True)
+@record
 class BlockShape:
     """A block of ``rows`` x ``vectors`` accumulators of ``lanes`` of the instruction ``dot``, ``chains`` of them
     over k, and at most ``ahead`` steps of k in the body of the innermost loop. In a depthwise convolution ``rows`` are
@@ -54,7 +54,7 @@ class BlockShape:
         return next((dot for dot in dots if (dot.name, dot.lanes) == (self.dot, self.lanes)), None)
 
 
-@dataclass(frozen=True)
+@record
 class Decision:
     """The generator by its name (``schedule/generators.py``), what it is to do about blocks of accumulators, of
     Winograd's algorithm the images, rows and columns of ``tiles`` in a block, and the number of the ``form`` among

@@ -15,7 +15,7 @@ The bytes beyond the kernel are multiplied by zeros.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 
@@ -25,6 +25,7 @@ from ..ir.build import store
 from ..ir.graph import Node
 from ..ir.loops import I32, U8, Bitcast, Block, Buffer, Expr, Let, Load, Stmt, Var, as_expr
 from ..ir.types import DType
+from ..record import record
 from ..targets.target import Cpu, Dot
 from .depthwise_lanes import Depthwise
 from .dots import activation_shift, multiply_accumulate, usable_dots
@@ -140,7 +141,7 @@ class ColumnDepthwise(Depthwise):
         return tuple(out)
 
 
-@dataclass(frozen=True)
+@record
 class RowGroup:
     """``rows`` of the input, up to four from the row ``first`` of a block on, and the rows of ``outputs`` with products
     of them."""
@@ -170,7 +171,7 @@ def row_groups(taps: int, stride: int, height: int) -> list[RowGroup]:
     return found
 
 
-@dataclass(frozen=True)
+@record
 class _Words:
     """Words of the bytes of a column, ``byte`` those of a row. Two rows that several words have come side by side once.
     What is computed is named in ``out``."""

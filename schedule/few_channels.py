@@ -15,7 +15,6 @@ Contractions by block instructions stage the activations of each pixel, which ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -26,6 +25,7 @@ from ..ir.loops import I32, Block, Call, Expr, Let, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ops.integer import zero_point
 from ..ops.windows_nest import window_dims
+from ..record import record
 from .byte_anchors import is_byte_contraction
 from .byte_operands import Columns
 from .kernel import KernelContext
@@ -64,7 +64,7 @@ def lower_few_channels(ctx: KernelContext) -> Block:
     return _FewChannels(ctx).emit()
 
 
-@dataclass(frozen=True)
+@record
 class _Row:
     """A row of taps: their numbers along the dimensions before the last, and the place of the row in the input."""
 

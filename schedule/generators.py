@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, prod
 
 from ..blocks import has_block
@@ -12,6 +12,7 @@ from ..ir.loops import Block
 from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.table import OPS
+from ..record import record
 from .banded import band_width, is_banded, lower_banded
 from .borders import needed_halo
 from .channel_sums import is_dsp_sum, is_helium_sum, lower_dsp_sum, lower_helium_sum
@@ -76,7 +77,7 @@ from .winograd import is_winograd, lower_winograd, winograd_cost, winograd_halo
 Estimate = Callable[[KernelContext], float]
 
 
-@dataclass(frozen=True)
+@record
 class Generator:
     """One way to make the loop nest of a fused node.
 

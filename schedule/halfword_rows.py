@@ -4,7 +4,7 @@ one by one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..ir.loops import I16, I32, Block, Buffer, Expr, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.integer import sum_shift, zero_point
+from ..record import record
 from .block_contraction import Contraction
 from .kernel import KernelContext
 from .requantization import LIMIT
@@ -66,7 +67,7 @@ def split(value: Expr, at: Expr, halves: Buffer, width: int, word: Var) -> Block
     )
 
 
-@dataclass(frozen=True)
+@record
 class Elements:
     """A sink of taps (:class:`ccml.schedule.window.Sink`) that does something with each element of ``x``."""
 

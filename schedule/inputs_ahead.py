@@ -18,11 +18,12 @@ order of the additions is that of one sum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.build import eq, load, lt, minimum, store
 from ..ir.loops import Alloc, Block, Buffer, Const, Expr, For, If, Let, Load, Space, Splat, Type, Var
 from ..ir.types import DType
+from ..record import record
 from ..targets.target import Dot
 from .dots import multiply_accumulate
 from .names import Names
@@ -31,7 +32,7 @@ MOST_ROWS, LEAST_ROWS = 8, 4
 """Steps whose inputs are multiplied together: more take registers, fewer read the input's weights too often."""
 
 
-@dataclass(frozen=True)
+@record
 class InputLayer:
     """``inputs[place, column] = bias[column] + sum over k < depth of x(place, k) * weights(vector, k)``.
 
@@ -55,7 +56,7 @@ class InputLayer:
         return self.seq - 1 - step if self.backward else step
 
 
-@dataclass(frozen=True)
+@record
 class InputsAhead:
     """The products of ``layer`` that a loop over ``blocks`` blocks of units takes along."""
 

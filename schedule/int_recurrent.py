@@ -15,7 +15,7 @@ both parts of an argument are::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Union
 
 import numpy as np
@@ -44,6 +44,7 @@ from ..ops.int_recurrent_nest import BIAS, MULTIPLIERS, IntCell, high, int_gru, 
 from ..ops.nest_tools import operand, read_as, serial_loop
 from ..ops.opdef import NestContext
 from ..ops.recurrent_nest import Cell, Cells
+from ..record import record
 from .blocking import Axis, Product
 from .byte_operands import start
 from .contraction import PackedWeights
@@ -60,7 +61,7 @@ ROOM = 8
 """Words behind sums that a block may write as well."""
 
 
-@dataclass(frozen=True)
+@record
 class OnePixelBlock:
     """A block instruction for weights of up to so many ``bits`` that are ``fit``: k come in whole groups of
     ``group``."""
@@ -146,7 +147,7 @@ def _dots(ctx: KernelContext, weights: np.ndarray) -> bool:
     return bool(usable_dots(ctx.cpu, DType.I16, weights.dtype))
 
 
-@dataclass(frozen=True)
+@record
 class Units:
     """The order of rows: unit by unit. ``apart``: the products of the last gate and the state are computed by
     themselves, behind the others."""
@@ -340,7 +341,7 @@ def _product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct:
 # ---------------------------------------------------------------- the cell
 
 
-@dataclass(frozen=True)
+@record
 class VectorCell(IntCell):
     """A cell whose states are vectors that products read where they are."""
 

@@ -20,7 +20,7 @@ finished again. The two tiles of a block are neighbours in a line, or at the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from math import ceil, prod
 
@@ -50,6 +50,7 @@ from ..ir.loops_rewrite import loop, loop_index, row_major
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import BYTES, sum_shift
+from ..record import record
 from .blocking import Product
 from .borders import needed_halo
 from .byte_operands import Columns, Pixels, start, unflattened
@@ -124,7 +125,7 @@ _LOOPS = 2
 """Loops over runs that the block instruction has."""
 
 
-@dataclass(frozen=True)
+@record
 class _Runs:
     """What a result sums: runs of ``length`` neighbouring bytes, in ``loops`` of an extent and a step in bytes. Behind
     the last byte that any result sums there are ``spare`` ones in memory."""
@@ -201,7 +202,7 @@ def _spare(pixels: Pixels, x: TensorRef) -> int:
     return max(prod(x.buffer.shape) - 1 - place, 0)
 
 
-@dataclass(frozen=True)
+@record
 class Grid:
     """Results of a ``shape`` as tiles of ``rows`` rows. The two tiles of a block are neighbours in a line or, of
     ``lines``, at the same place of two."""
@@ -261,7 +262,7 @@ class Grid:
         return Tile((*lead, first), (*source, begin), left, lt(first, line) if beyond else None)
 
 
-@dataclass(frozen=True)
+@record
 class Tile:
     """Its results are from ``position`` on, as many rows as are ``left``: the last ones of those that are computed from
     what is at ``source``. Where there is a condition for it, it may be that it does not ``exist``."""
@@ -291,7 +292,7 @@ def _cycles(runs: _Runs, grid: Grid, columns: int) -> float:
 # ---------------------------------------------------------------- the loops
 
 
-@dataclass(frozen=True)
+@record
 class _Panel:
     """Blocks of a grid: those of one ``lead``, of ``count`` (``most`` in other panels) from ``first`` on in the next
     dimension, and all of the ``inner`` ones."""

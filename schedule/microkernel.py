@@ -12,7 +12,6 @@ its size, ``contraction_loops.py`` the loops around it, ``prefetch.py`` has its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from math import ceil, prod
@@ -43,6 +42,7 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop, loop_index, map_expr, row_major, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
+from ..record import record
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, unroll_factor
 from .dots import (
@@ -66,7 +66,7 @@ LONG_FINISH = 16
 constants would compete with its accumulators for registers, and their code would be as many times as long."""
 
 
-@dataclass(frozen=True)
+@record
 class Contraction:
     """One contraction as index functions.
 

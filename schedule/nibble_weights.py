@@ -16,7 +16,6 @@ are nibbles, words of others stand beside them in full, with their places, and t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from ..ir.build import store
 from ..ir.loops import INDEX, Block, Buffer, Convert, Expr, Invoke, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
+from ..record import record
 from .kernel import KernelContext
 
 LEAST_WEIGHTS = 256
@@ -56,7 +56,7 @@ def slices_of(channels: int, channel_bytes: int, most: int, unit: int = 4) -> in
     return next((n for n in counts if channels // n * channel_bytes <= most), counts[-1])
 
 
-@dataclass(frozen=True)
+@record
 class StreamLayout:
     """A stream as tiles of ``head`` words, ``body`` words of weights and ``tail`` words. A body that is odd has a
     tail."""
@@ -80,7 +80,7 @@ class StreamLayout:
         return (self.body + 1) // 2
 
 
-@dataclass(frozen=True)
+@record
 class KernelWeights:
     """The stream that a kernel's blocks read. ``prepare`` has it in place for a part; ``apart``: how far parts are from
     each other."""
@@ -121,7 +121,7 @@ def stored_words(ctx: KernelContext, parts: np.ndarray, layout: StreamLayout, fo
     return KernelWeights(buffer, 0, prepare)
 
 
-@dataclass(frozen=True)
+@record
 class _Outliers:
     """Words that no nibbles make, ``each`` many for a part: parts with fewer have one of theirs again, or their first
     word, which is none of weights."""
@@ -155,7 +155,7 @@ class _Outliers:
 # ---------------------------------------------------------------- bytes
 
 
-@dataclass(frozen=True)
+@record
 class ByteTiles:
     """Bytes of weights [part, channel, k], side by side for each ``tile`` of channels, and channel by channel for those
     that are left over: unsigned ones that are ``offset`` more than the weight, or signed ones where that is zero."""

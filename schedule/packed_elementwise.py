@@ -12,7 +12,6 @@ gates of channels are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ..ir.build import maximum, minimum, store
@@ -22,6 +21,7 @@ from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.requantize_exprs import scaled_product
+from ..record import record
 from .kernel import KernelContext
 
 WORD = 4
@@ -44,7 +44,7 @@ def is_packed_elementwise(ctx: KernelContext) -> bool:
     return known and "widen_even_add" in ctx.cpu.features and ctx.output.type.size >= WORD * TOGETHER
 
 
-@dataclass(frozen=True)
+@record
 class _Places:
     """Lines of ``inner`` elements, ``times`` of which make each of ``outer`` parts of the result. Each operand has all
     of them, or where it is ``repeated`` a line for each part."""

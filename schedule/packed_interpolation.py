@@ -14,8 +14,6 @@ that they know, both loops are block instructions (``blocks/interpolation.py``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..blocks import has_block
@@ -28,6 +26,7 @@ from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import zero_point
 from ..ops.interpolate_nest import Taps
+from ..record import record
 from .generic import NestAdapter
 from .kernel import KernelContext
 from .tensors import TensorRef
@@ -69,7 +68,7 @@ def lower_packed_interpolation(ctx: KernelContext) -> Block:
     return _PackedInterpolation(ctx, ctx.anchor).emit()
 
 
-@dataclass(frozen=True)
+@record
 class _Scaling:
     """``(sum * factor >> 16) + bias >> 16``, as ``interpolate_pixels`` scales sums."""
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.attributes import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
+from ..record import record
 from .body import is_copy
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """``extent`` elements of an output along ``axis``, from ``start`` on, and for each concatenation, by the name of
     its output, the position of the operand that it shows there."""

@@ -9,7 +9,6 @@ as a convolutional layer?", 2016).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -18,12 +17,13 @@ import numpy as np
 from ..ir.graph import Node
 from ..ir.loops import Expr
 from ..ops.attributes import ints
+from ..record import record
 
 MOST_PHASES = 16
 """Each has code of its own."""
 
 
-@dataclass(frozen=True)
+@record
 class Along:
     """A phase along one dimension: outputs ``first``, ``first + stride``, ... by ``taps`` in the order of the input, of
     which the first output sees those from element ``-pad`` on."""

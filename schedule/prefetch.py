@@ -9,17 +9,17 @@ from the second cache to the first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Load, Pointer, Prefetch, Space, Var, as_expr
 from ..ir.loops_rewrite import flat_index, map_expr, row_major, walk_expr
+from ..record import record
 from ..targets.target import CacheLines
 from .affine import coefficient, occurs
 from .blocking import Axis
 
 
-@dataclass(frozen=True)
+@record
 class Stream:
     """Blocks of weights of ``elements`` each, one after the other in ``buffer``; ``starts`` are the first elements of
     the present one, a line each, with ``width`` elements from step to step, ``next`` is that of the next one or

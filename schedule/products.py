@@ -14,7 +14,7 @@ row, by ``-zb`` or a multiple of it (:class:`Digits`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from math import prod
 
@@ -26,6 +26,7 @@ from ..ir.loops import I32, Alloc, Block, Buffer, Expr, Let, LoopKind, Space, St
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.integer import zero_point
+from ..record import record
 from .contraction_results import Results
 from .kernel import KernelContext
 from .requantization import requantization_of, rounded_form
@@ -48,7 +49,7 @@ def is_product(ctx: KernelContext) -> bool:
     return known and shapes[0][-2] > 1 and prod(shapes[0]) * prod(shapes[1]) * prod(node.output.shape) > 0
 
 
-@dataclass(frozen=True)
+@record
 class Digits:
     """``factor * sum`` as products of bytes by digits of ``bits``: ``count`` digits of ``sum * times`` in steps of
     ``1 << shift`` have the weight ``unit << shift``, and one, where ``shift`` is not 0, is what remains and has the

@@ -19,7 +19,6 @@ before read last.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import ceil, prod
 
@@ -34,6 +33,7 @@ from ..ops.nest_tools import operand, optional
 from ..ops.opdef import NestContext
 from ..ops.recurrent import lengths_position
 from ..ops.recurrent_nest import Cell, Cells, Sums, Units, gru, lstm, rnn
+from ..record import record
 from ..targets.target import Dot
 from .blocking import Axis, Blocking, Product, Region
 from .contraction import PackedWeights
@@ -82,7 +82,7 @@ def lower_recurrent(ctx: KernelContext) -> Block:
     return (*before, *steps)
 
 
-@dataclass(frozen=True)
+@record
 class _Direction:
     """Recurrent weights ``r[row, k]`` and their biases, memory for the products with all inputs, and the weights of
     these."""
@@ -145,7 +145,7 @@ class _Direction:
         )
 
 
-@dataclass(frozen=True)
+@record
 class _PackedCell(Cell):
     """A cell whose sums are contractions; ``together``: rows are batches. ``blocks`` gets the variables of the
     outermost loops of the sums of each stage, and ``ahead`` by direction the products that steps take along."""
@@ -318,7 +318,7 @@ Finish = Callable[[Expr, Expr, Expr, Expr | None], Block]
 """``finish(row, n, values, mask)`` takes a vector of results from the n-th column on."""
 
 
-@dataclass(frozen=True)
+@record
 class _Weights:
     """``columns`` columns of weights as a ``blocking`` reads them: ``load(region, block, k, vector)``. ``bias`` is that
     of all columns from the place ``first`` on."""

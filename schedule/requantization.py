@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..ir.graph import Node
@@ -12,6 +10,7 @@ from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.fixed_point import common_multipliers
 from ..ops.halfword_factors import halfword_factors
+from ..record import record
 from .kernel import KernelContext
 
 LIMIT = 2**15 - 512
@@ -24,7 +23,7 @@ MOST_SHIFT = 15
 """With results below LIMIT, what is shifted fits 32 bits."""
 
 
-@dataclass(frozen=True)
+@record
 class Requantization:
     """The scale of each channel, the zero point and the least value of the result, and the name of its value;
     ``whole`` where nothing follows."""
@@ -41,7 +40,7 @@ class Requantization:
         return np.clip(product + self.zero_point, -128, 127).astype(np.int64)
 
 
-@dataclass(frozen=True)
+@record
 class Fixed:
     """``(((acc << pre_shift) * factor >> 32) + 2^(shift - 1)) >> shift`` for each channel: what is exact without floats
     for all accumulators that occur. Factors that are halfwords are multiplied as ``factor << 16``."""

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..blocks import has_block
 from ..blocks.rescaling import SHIFT, TOGETHER
@@ -18,13 +17,14 @@ from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
+from ..record import record
 from .kernel import KernelContext
 from .tensors import TensorRef
 
 BLOCK = "rescale_run"
 
 
-@dataclass(frozen=True)
+@record
 class Rescaling:
     """``clamp((other * m + value * own + bias) >> SHIFT)`` of bytes, for every element."""
 

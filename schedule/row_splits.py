@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from ..errors import CcmlError
@@ -13,6 +12,7 @@ from ..ops.attributes import integer, ints
 from ..ops.fused import body_of
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
+from ..record import record
 from .window import Window
 
 WHOLE_OPERANDS = {"conv": (1, 2), "matmul": (2,), "softmax": (), "normalize": ()}
@@ -20,7 +20,7 @@ WHOLE_OPERANDS = {"conv": (1, 2), "matmul": (2,), "softmax": (), "normalize": ()
 a product's right matrix the batches go with those of the rows."""
 
 
-@dataclass(frozen=True)
+@record
 class RowSplit:
     """How tensors whose first dimensions are ``frame`` are taken apart: each index of all dimensions of the frame but
     its last one, of which a block has ``rows``, and the last block what is left."""

@@ -8,7 +8,7 @@ first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ..blocks.dsp_gemm import STAGED_STEP
@@ -17,6 +17,7 @@ from ..ir.build import maximum, minimum, store
 from ..ir.loops import I8, Block, Buffer, Expr, If, Invoke, LoopKind, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
+from ..record import record
 from .kernel import KernelContext
 from .tensors import TensorRef
 from .window import Row, Sink, Window, over_rows, tap_row, window_rows
@@ -31,7 +32,7 @@ LONG_RUN = 32
 """Bytes of a run that are copied by a function, from this number on."""
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """Where staged pixels are: the words of a group of four k, of which pixel ``slot`` has the first at
     ``slot * between``; the block instructions that ``copy`` and ``fill`` a slot, and the one that copies ``all``."""
@@ -220,7 +221,7 @@ def neighbours(
     return over_rows(ctx, window, position, row, fill)
 
 
-@dataclass(frozen=True)
+@record
 class _Groups:
     """Into a slot of the staged pixels."""
 
@@ -247,7 +248,7 @@ class _Groups:
         return self.staging.slot(first * self._groups(1), self.slot)
 
 
-@dataclass(frozen=True)
+@record
 class _Bytes:
     """Into a column of bytes, the one with this ``number``."""
 

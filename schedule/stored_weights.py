@@ -9,7 +9,6 @@ that block.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..ir.loops import F32, I32, Block, Expr, Load, LoopKind, Splat, Var, as_exp
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.stored_weights import rows_of_blocks
+from ..record import record
 from .blocking import Axis, Blocking, Product, Region, regions
 from .contraction import join_rows
 from .contraction_loops import contraction_block
@@ -44,7 +44,7 @@ def lower_weight_matmul(ctx: KernelContext) -> Block:
     return _Lowering(ctx, node, _Stored.of(w, scale, zero, integer(node.attrs, "block"))).emit()
 
 
-@dataclass(frozen=True)
+@record
 class _Stored:
     """``w[k, column]`` with a row of ``scale`` and ``zero`` for ``block`` rows; blocks divide k evenly."""
 

@@ -13,7 +13,6 @@ channels to two words with two halfwords each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce as fold
 from itertools import groupby, product
 from math import prod
@@ -29,6 +28,7 @@ from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.integer import zero_point
 from ..ops.windows_nest import WindowDim, window_dims
+from ..record import record
 from .body import Body
 from .kernel import KernelContext
 
@@ -42,7 +42,7 @@ Position = tuple[Expr, ...]
 """The beginning of an index: all dimensions but the channels, in the end."""
 
 
-@dataclass(frozen=True)
+@record
 class WindowRun:
     """Neighbouring outputs along a dimension, from ``start`` on, whose windows have the same ``taps`` inside."""
 

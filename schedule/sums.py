@@ -16,7 +16,6 @@ With ``start = 256 * start_high + start_low`` and both sums known, the shift by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ..ir.graph import Node
 from ..ir.loops import I32, Buffer, Const, Expr, Load, LoopKind, Splat, Type, Var, as_expr
 from ..ir.types import DType
 from ..ops.integer import sum_shift, zero_point
+from ..record import record
 from ..targets.target import Dot
 from .blocking import Axis, Blocking, Product, Region
 from .dots import activation_shift, usable_dots
@@ -34,7 +34,7 @@ _LIMIT = 1 << 31
 Weigh = Callable[[Region, Expr, int, Expr], Expr]
 
 
-@dataclass(frozen=True)
+@record
 class Starts:
     """What the accumulators of ``columns`` start with: constants, or the floats of an operand."""
 

@@ -16,7 +16,6 @@ one behind the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -27,6 +26,7 @@ from ..ir.build import all_of, ge, load, lt, store
 from ..ir.loops import INDEX, Block, Const, Expr, If, Type, Var
 from ..ir.loops_rewrite import loop, loop_index, row_major
 from ..ir.types import DType
+from ..record import record
 from ..targets.target import Cpu
 from .blocking import Axis, Blocking, Product, Region
 from .body import table_names
@@ -95,7 +95,7 @@ def lower_tap_products(ctx: KernelContext) -> Block:
     return _TapProducts(ctx).emit()
 
 
-@dataclass(frozen=True)
+@record
 class _Band:
     """``rows`` of each phase and ``count`` bands of them. A row of a phase sees ``before`` rows above itself and
     ``after`` below, and the whole width as many columns beyond."""

@@ -7,13 +7,14 @@ without a test.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ..ir.loops import Buffer, Expr, Load, as_expr
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Halo:
     """Elements before and after the tensor, per dimension, that hold ``fill``: what stands for a real zero."""
 
@@ -39,7 +40,7 @@ class Halo:
         return tuple(b + extent + a for b, extent, a in zip(self.before, shape, self.after, strict=True))
 
 
-@dataclass(frozen=True)
+@record
 class TensorRef:
     """A tensor of ``shape`` that begins at ``offset`` of ``buffer`` (same rank)."""
 
@@ -89,7 +90,7 @@ class TensorRef:
         return tuple(as_expr(0) if extent == 1 else i for i, extent in zip(tail, self.shape, strict=True))
 
 
-@dataclass(frozen=True)
+@record
 class _LastPart(TensorRef):
     """Elements of the last dimension from ``first`` on, which a loop may vary."""
 

@@ -16,11 +16,12 @@ than that cache holds::
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.build import eq, select
 from ..ir.loops import INDEX, Block, Expr, For, If, Let, Stmt, Var
 from ..ir.loops_rewrite import substitute
+from ..record import record
 from .names import Names
 
 
@@ -30,7 +31,7 @@ def there_and_back(block: Block, groups: Sequence[Collection[Var]], names: Names
     return _Turned({var: number for number, group in enumerate(groups) for var in group}, names).of(block, None)
 
 
-@dataclass(frozen=True)
+@record
 class _Turned:
     groups: dict[Var, int]
     names: Names

@@ -13,7 +13,6 @@ first, each comparison of which takes fewer instructions and bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ..ops.attributes import text
 from ..ops.float_keys import KEYS, floats_of, spare_keys
 from ..ops.nest_tools import loops, operand
 from ..ops.trees_nest import Leaf, row_keys
+from ..record import record
 from .generic import NestAdapter
 from .kernel import KernelContext
 from .tree_leaves import Leaves, leaves_of, narrowest
@@ -90,7 +90,7 @@ _NEAR = 32
 """Features of which the address takes one instruction, where there are short ones only; behind it three."""
 
 
-@dataclass(frozen=True)
+@record
 class _Copying:
     """What copies save at each node, by whether the feature is near: instructions that a run executes, and halfwords
     of code, which weigh ``weight`` instructions each, at nodes with thresholds up to ``most``; the instructions of a

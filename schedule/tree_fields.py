@@ -7,8 +7,6 @@ shares of classes do, one target needs no field: it is what the others leave of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..ir.build import convert
@@ -16,12 +14,13 @@ from ..ir.graph import Node
 from ..ir.loops import Expr
 from ..ir.types import DType
 from ..ops.nest_tools import Lets, operand, optional
+from ..record import record
 from .kernel import KernelContext
 
 WORD_BITS = 32
 
 
-@dataclass(frozen=True)
+@record
 class Fields:
     """``words[row]`` is what a leaf with that row of weights adds to ``base``. Target k is in the bits ``shift[k]`` to
     ``shift[k] + bits[k]``; the target ``rest`` in none: it is ``whole`` without the others."""

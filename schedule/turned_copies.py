@@ -14,12 +14,13 @@ each ``v`` and then interleaved.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2, prod
 
 from ..ir.loops import INDEX, Block, Buffer, Const, Expr, For, Let, Load, LoopKind, Shuffle, Space, Stmt, Store, Var
 from ..ir.loops_rewrite import flat_index, loop, map_block, map_expr, stmt_exprs, substitute, walk_expr
 from ..ir.types import DType
+from ..record import record
 from ..targets.target import Cpu
 from .affine import coefficient, occurs
 from .names import Names, rename_bound
@@ -66,7 +67,7 @@ def _turned(stmt: Stmt, widths: Widths, names: Names) -> Block:
 # ---------------------------------------------------------------- what a nest does
 
 
-@dataclass(frozen=True)
+@record
 class _Nest:
     """Loops around names and one store. All buffers have one dimension, along which indices grow linearly."""
 
@@ -281,7 +282,7 @@ def _squares(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
     return _covered(nest, turned, area, widths, names)
 
 
-@dataclass(frozen=True)
+@record
 class _Area:
     """What is left to do: a variable, its first value and how many there are, for ``u`` and for ``v``."""
 

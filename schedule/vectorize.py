@@ -17,7 +17,7 @@ not move at all, every store contiguous. A reduction reassociates; the schedule 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -50,6 +50,7 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import map_expr, most_passages, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
+from ..record import record
 from .affine import coefficient, occurs
 from .border_pieces import border_pieces
 from .byte_tables import looked_up_bytes, number_of, only_lookups
@@ -71,7 +72,7 @@ LONG_DTYPES = frozenset({DType.I64, DType.U64})
 """What only some machines have vectors of."""
 
 
-@dataclass(frozen=True)
+@record
 class Able:
     """What a machine has for vectors: the elements that they may have, how many lanes look up tables at once, and how
     many those of bytes by bytes."""
@@ -283,7 +284,7 @@ class Vectorizer:
 # ---------------------------------------------------------------- whole loops
 
 
-@dataclass(frozen=True)
+@record
 class _Lanes:
     """The lane counts to use, widest first, what the machine has, and whether outer loops stay whole."""
 

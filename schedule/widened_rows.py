@@ -15,7 +15,7 @@ caches keep, and as large as that allows, for all weights are read once for each
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil, prod
 
@@ -27,6 +27,7 @@ from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.integer import BYTES, sum_shift
+from ..record import record
 from ..targets.target import Cpu, Dot
 from .blocking import Axis, Blocking, Product, Region, pieces
 from .byte_operands import Pixels
@@ -51,7 +52,7 @@ _LINE = 64
 """Bytes of a line of a cache."""
 
 
-@dataclass(frozen=True)
+@record
 class Dim:
     """A dimension of ``extent`` results, each of which reads ``taps`` elements ``dilation`` apart, from ``stride``
     times its place minus ``pad`` on. The temporary has no elements between those of single taps."""
@@ -78,7 +79,7 @@ class Dim:
         return first * self.stride + element - self.pad
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """Sums over the taps of ``dims`` and ``depth`` channels, for ``columns`` channels of each ``group``."""
 
@@ -120,7 +121,7 @@ class Problem:
         return prod(self.k) * self.columns * self.group
 
 
-@dataclass(frozen=True)
+@record
 class Panels:
     """``size`` results along dimension ``axis`` make a panel, by ``product``; all of them take so many ``cycles``."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
@@ -12,10 +11,11 @@ from ..ir.graph import Node
 from ..ir.loops import Block, Expr, If, Var, as_expr
 from ..ir.loops_rewrite import loop, row_major
 from ..ops.attributes import ints
+from ..record import record
 from .kernel import KernelContext
 
 
-@dataclass(frozen=True)
+@record
 class Window:
     """What a pixel sees of its input: ``kernel`` taps of ``depth`` channels over spatial dimensions of ``extent``."""
 

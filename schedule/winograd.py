@@ -19,7 +19,6 @@ multiple of the result modulo 2^32: ``2^k * odd * y``. Times the inverse of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.integer import BYTES, zero_point
+from ..record import record
 from ..targets.target import Cpu
 from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
@@ -274,7 +274,7 @@ class _Winograd:
         return matrix.both_sides(rows, at, use, self.names)
 
 
-@dataclass(frozen=True)
+@record
 class _Multiple:
     """``2^shift * odd`` times a number, of which ``inverse * odd`` is 1 modulo 2^32."""
 
@@ -301,7 +301,7 @@ def _nested(counters: Sequence[Expr], extents: Sequence[int], body: Block) -> Bl
     return body
 
 
-@dataclass(frozen=True)
+@record
 class _Outputs:
     """A vector of channels of a tile: ``where`` the tile is, its number in the block, the first channel in the block of
     columns and in the tensor, and the channels that exist."""

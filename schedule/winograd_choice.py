@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -12,6 +11,7 @@ from ..ir.loops import Binary, Buffer, Call, Load, Store, Type
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from ..ir.types import DType
 from ..ops.integer import BYTES
+from ..record import record
 from ..targets.target import Cpu, Dot
 from .blocking import Blocking, Product
 from .constant_matrices import ConstantMatrix
@@ -32,7 +32,7 @@ _KEPT = 1 / 2
 """The share of the vector registers that a transform fills with values which it keeps."""
 
 
-@dataclass(frozen=True)
+@record
 class Tiling:
     """Tiles in blocks: how many ``blocks`` there are of ``block`` images, rows and columns of tiles each; what a block
     multiplies, and how; and how many rows of its result a transform computes together."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..blocks.winograd import COLUMNS, OUTPUTS, PATCH, TAPS
 from ..ir.build import store
@@ -11,6 +11,7 @@ from ..ir.graph import Node
 from ..ir.loops import I8, Block, Buffer, Expr, Pointer, Var
 from ..ir.loops_rewrite import loop
 from ..ops.attributes import ints
+from ..record import record
 from .block_contraction import Contraction
 from .byte_operands import start
 from .staging import run_copy
@@ -49,7 +50,7 @@ def gather(work: Contraction, patch: Buffer, position: Sequence[Expr]) -> Block:
     return rows(work.ctx, window, position, _Patch(work, patch))
 
 
-@dataclass(frozen=True)
+@record
 class _Patch:
     """Where gathered pixels go."""
 

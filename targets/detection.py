@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class CpuidBit:
     """A bit that the x86 instruction CPUID gives for ``leaf`` and ``subleaf`` in one of ``eax``, ``ebx``, ``ecx`` and
     ``edx``.
@@ -30,7 +32,7 @@ REQUEST_STATE = 0x1023
 """ARCH_REQ_XCOMP_PERM: what it is asked for."""
 
 
-@dataclass(frozen=True)
+@record
 class HwcapBit:
     """A bit of an entry of Linux' auxiliary vector (16: AT_HWCAP, 26: AT_HWCAP2)."""
 
@@ -38,7 +40,7 @@ class HwcapBit:
     bit: int
 
 
-@dataclass(frozen=True)
+@record
 class SharedByte:
     """A byte at ``address`` of a page that the operating system shows every process there; not 0 where the processor
     has the feature."""
@@ -46,7 +48,7 @@ class SharedByte:
     address: int
 
 
-@dataclass(frozen=True)
+@record
 class SystemValue:
     """A number that the function ``sysctlbyname`` of Apple's systems has under ``name``: 1 where the processor has the
     feature. Systems that know no such name are taken to lack it."""
@@ -57,7 +59,7 @@ class SystemValue:
 Flag = CpuidBit | HwcapBit | SharedByte | SystemValue
 
 
-@dataclass(frozen=True)
+@record
 class CpuFeature:
     """Something that only some processors of an architecture have. ``macro`` is what C compilers define where they may
     make use of it (older ones: ``old_macro``), ``flag`` is where a processor says that it has it."""
@@ -72,7 +74,7 @@ class CpuFeature:
         return (self.macro, self.old_macro) if self.old_macro else (self.macro,)
 
 
-@dataclass(frozen=True)
+@record
 class Detection:
     """Where the features are found, by the names that LLVM gives those of a host.
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..record import record
 from .environment import Region
 
 _KIB, _MIB, _MHZ = 1 << 10, 1 << 20, 1_000_000
 
 
-@dataclass(frozen=True)
+@record
 class Ram:
     """A block of RAM by its name."""
 
@@ -24,7 +24,7 @@ class Ram:
     region: Region
 
 
-@dataclass(frozen=True)
+@record
 class DevelopmentBoard:
     """A board: ``target`` is what ccml compiles for, ``clock`` in Hz.
 

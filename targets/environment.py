@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Tool:
     """A program outside ccml, and the command that installs it."""
 
@@ -13,7 +13,7 @@ class Tool:
     install: str
 
 
-@dataclass(frozen=True)
+@record
 class Region:
     """``size`` bytes from address ``origin``."""
 
@@ -21,7 +21,7 @@ class Region:
     size: int
 
 
-@dataclass(frozen=True)
+@record
 class Board:
     """A machine that QEMU emulates, by its name there; the core starts by the vector table at ``vectors``."""
 
@@ -31,7 +31,7 @@ class Board:
     ram: Region
 
 
-@dataclass(frozen=True)
+@record
 class Environment:
     """How a program around a model is built and run.
 

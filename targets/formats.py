@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class ObjectFormat:
     """``suffix`` is that of an object's file, ``library`` the file name of a static library of the model ``{name}``.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ..record import record
 from .detection import CpuFeature, Detection
 from .environment import Environment, Tool
 from .formats import ELF_OBJECTS, ObjectFormat
@@ -26,7 +27,7 @@ class ElementKind(Enum):
     I64 = "i64"
 
 
-@dataclass(frozen=True)
+@record
 class Dot:
     """A multiply-accumulate instruction: each of ``lanes`` accumulators takes the sum of ``group`` products.
 
@@ -80,7 +81,7 @@ LONG_SUMS = tuple(
 """What every CPU has for products of halfwords whose sums need more than 32 bits."""
 
 
-@dataclass(frozen=True)
+@record
 class Registers:
     """``scalar`` and ``vector`` count the registers that a kernel may fill before values are spilled."""
 
@@ -88,7 +89,7 @@ class Registers:
     vector: int
 
 
-@dataclass(frozen=True)
+@record
 class Pipeline:
     """Throughput of one core, per cycle, and the latency of a multiply-add in cycles.
 
@@ -101,7 +102,7 @@ class Pipeline:
     in_order: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Cache:
     """A cache of a core: of more than ``size`` bytes that are read in turn, ``rate`` bytes come in a cycle."""
 
@@ -109,7 +110,7 @@ class Cache:
     rate: float
 
 
-@dataclass(frozen=True)
+@record
 class CacheSets:
     """How the fastest cache of a core keeps its lines: those whose addresses are a multiple of ``period`` bytes apart
     share ``ways`` places. From the cache behind it come ``refill`` bytes in a cycle."""
@@ -124,7 +125,7 @@ class CacheSets:
         return self.period * self.ways
 
 
-@dataclass(frozen=True)
+@record
 class CacheLines:
     """How a core is told to fetch what it will read: lines of ``size`` bytes, ``distance`` bytes ahead in streams of at
     least ``near`` bytes, of tables of at least ``fewest`` bytes in all."""
@@ -138,7 +139,7 @@ class CacheLines:
 IN_ORDER = Pipeline(multiply_adds=1, loads=1, latency=1, in_order=True)
 
 
-@dataclass(frozen=True)
+@record
 class Cpu:
     """One instruction set of a target.
 
@@ -272,7 +273,7 @@ GCC = Tool("gcc", "apt install gcc")
 CLANG = Tool("clang", "apt install clang")
 
 
-@dataclass(frozen=True)
+@record
 class Elf:
     """What an ABI puts into ELF objects: ``machine`` and ``flags`` of the header.
 
@@ -286,7 +287,7 @@ class Elf:
     code_symbol: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Helpers:
     """The functions that compilers call where a machine lacks instructions.
 
@@ -303,7 +304,7 @@ class Helpers:
     code: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True)
+@record
 class Abi:
     """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default).
 
@@ -410,7 +411,7 @@ def shared_library(page_align: int, c_library: str = "libc.so.6", *, stripped: b
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Kit:
     """A development kit with a compiler of its own: the make variable that says where it is, what it is called, and the
     folder of clang in it, as a pattern."""
@@ -420,7 +421,7 @@ class Kit:
     programs: str
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """``family`` is what users call the machines. ``hosted``: an operating system loads code to any address.
 
@@ -450,7 +451,7 @@ class Target:
     dispatch: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Machine:
     """A target narrowed down to one ABI and one CPU: what a compilation is for."""
 

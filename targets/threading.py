@@ -16,10 +16,12 @@ The functions, in which ``{name}`` is the model's name and ``{word}`` an integer
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ..record import record
 
 
-@dataclass(frozen=True)
+@record
 class Threading:
     """``declarations`` are the functions of the system, by name, with their types; ``bodies`` are those of the table
     above. ``result`` is what the function of a thread returns: its type and value. ``link_flags`` are for C compilers

@@ -9,8 +9,10 @@ cycle, nothing is known well enough, and no cycles are said.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from ..record import record
 
 
 class Estimate(NamedTuple):
@@ -36,7 +38,7 @@ def exactly(cycles: float) -> Estimate:
 ZERO, ONE = exactly(0), exactly(1)
 
 
-@dataclass(frozen=True)
+@record
 class ScalarTiming:
     """A core that executes one instruction after the other.
 
@@ -76,7 +78,7 @@ class Issue(NamedTuple):
     latency: Estimate
 
 
-@dataclass(frozen=True)
+@record
 class PipelineTiming:
     """A core that issues one instruction a cycle in order, into units that work side by side.
 

@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("targets",),
     ("processes",),
     ("errors",),
-    ("printable",),
+    ("printable", "record"),
 )
 """From the top down; packages of one layer do not import each other."""
 

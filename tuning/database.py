@@ -11,12 +11,13 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from enum import Enum
 from pathlib import Path
 
 from .. import __version__
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 from ..schedule.decision import MOST_CHUNKS, BlockShape, Decision, Tuned
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class Meter(Enum):
         return "s" if self is Meter.TIME else "cycles"
 
 
-@dataclass(frozen=True)
+@record
 class Record:
     """One measurement of a decision about a kernel.
 
@@ -144,8 +145,8 @@ def ratios(records: Iterable[Record]) -> dict[str, dict[Decision, float]]:
     """For kernels by their keys, what decisions take in proportion to the cost model's choice: the geometric mean over
     processors of the last measurement on each. What was measured within a model counts more than what was alone."""
     last: dict[tuple[str, Decision, bool], dict[str, float]] = defaultdict(dict)
-    for record in records:
-        last[record.kernel, record.decision, record.in_model][record.processor] = record.ratio
+    for measured in records:
+        last[measured.kernel, measured.decision, measured.in_model][measured.processor] = measured.ratio
     found: dict[str, dict[Decision, float]] = defaultdict(dict)
     for (kernel, decision, in_model), each in sorted(last.items(), key=lambda item: item[0][2]):
         del in_model  # sorted: these come last, and replace the others

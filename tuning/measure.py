@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, prod
 
@@ -20,6 +19,7 @@ from ..emit_llvm.jit import JitKernel, aligned_empty, host_features
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Buffer, Kernel
 from ..ir.program import Program
+from ..record import record
 from ..targets import Machine, select
 from .database import Meter
 from .single import Timed
@@ -35,7 +35,7 @@ _MOST_COPIES, _MOST_BYTES = 16, 256 << 20
 _ALIGN = 64
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """The names of a machine."""
 
@@ -52,7 +52,7 @@ class Place:
         return select(self.target, self.abi, self.cpu)
 
 
-@dataclass(frozen=True)
+@record
 class Task:
     """What is to be measured: ``kernels`` against each other, or one of the ``programs`` after the other.
 
@@ -67,7 +67,7 @@ class Task:
     cold: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class Measured:
     """What each took, in the unit of the meter, and on which processor."""
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import CcmlError
 from ..ir.program import Program
+from ..record import record
 from ..schedule.decision import Decision
 from ..targets import Machine
 from .database import WORTH, Meter
@@ -70,7 +71,7 @@ class Layer:
         return self.reference * self.best[1] * len(self.single.layers)
 
 
-@dataclass(frozen=True)
+@record
 class Found:
     """A measurement: the decision about a layer's kernel, what it and the cost model's choice took, and where."""
 

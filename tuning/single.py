@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..ir.loops import Kernel
 from ..ir.program import Program, Storage
 from ..program.build import lower_graph
 from ..program.goal import Goal
+from ..record import record
 from ..schedule.decision import Decision, kernel_key
 from ..schedule.kernel import KernelContext
 from ..schedule.machine_operators import in_terms_of
@@ -20,7 +21,7 @@ from ..targets import Machine
 _ALONE = Goal()
 
 
-@dataclass(frozen=True)
+@record
 class Single:
     """A fused node of ``graph``, its ``key`` and how many nodes of the model share it, by the names of their layers."""
 
@@ -44,7 +45,7 @@ class Single:
         return lower_graph(graph, machine, replace(_ALONE, tuned=tuned))
 
 
-@dataclass(frozen=True)
+@record
 class Timed:
     """A kernel, and the numbers of those of its parameters that are constants."""
 

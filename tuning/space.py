@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ..record import record
 from ..schedule.blocking import Blocking, Product
 from ..schedule.cycles import predicted_cycles
 from ..schedule.decision import BlockShape, Decision
@@ -26,7 +27,7 @@ FEATURES = 9
 """Of a candidate."""
 
 
-@dataclass(frozen=True)
+@record
 class Candidate:
     """A decision, the cycles that the schedule's cost model expects, and the ``features`` by which measurements of
     others tell something of it (``tuning/regression.py``)."""

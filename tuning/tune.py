@@ -16,6 +16,7 @@ from ..costs.predict import has_cost_model
 from ..driver import Compiled, Goal, Source, lower, run_passes
 from ..errors import CcmlError, ErrorCode
 from ..program.describe import describe
+from ..record import record
 from ..schedule.decision import Decision, machine_key, threaded_key
 from ..targets import Machine
 from .database import Meter, Record, append_records, best_decisions, ratios, read_records
@@ -37,7 +38,7 @@ _SHORTEST = 1.0
 """Seconds that each of its two measurements takes at least."""
 
 
-@dataclass(frozen=True)
+@record
 class TunedKernel:
     """A kernel by its layers: how many decisions were measured, by this search and before, what the cost model's choice
     takes in a call, and the best decision, if one is better, with its ratio to that."""

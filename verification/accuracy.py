@@ -22,6 +22,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Value
 from ..ir.types import DType
+from ..record import record
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
 from .runner import runner
@@ -108,7 +109,7 @@ class _Noise:
             self.rounding += float(np.square(encoding.round_trip(inside).astype(np.float64) - inside).sum())
 
 
-@dataclass(frozen=True)
+@record
 class Measured:
     """``layers`` by the noise that they add, largest first. Results of the float and of the quantized model are in
     float, and hold samples like the inputs do."""

@@ -15,11 +15,12 @@ from ..ir.identity import program_digest
 from ..ir.program import Interface
 from ..ir.types import DType
 from ..packages.sample import encode_sample
+from ..record import record
 from .board_log import BoardLog
 from .difference import Difference, difference
 
 
-@dataclass(frozen=True)
+@record
 class OutputRow:
     """An output compared; integers are in order where they equal this machine's."""
 
@@ -29,7 +30,7 @@ class OutputRow:
     ok: bool
 
 
-@dataclass(frozen=True)
+@record
 class LayerRow:
     """A layer's ticks on the board, and the cycles that were predicted, where there is a prediction."""
 

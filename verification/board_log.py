@@ -20,10 +20,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
+from ..record import record
 
 MARK = "ccml: "
 _MOST_BYTES = 64 << 20
@@ -45,7 +46,7 @@ _LINES = {
 _NEEDED = ("model", "program", "sample", "clock", "run", "status")
 
 
-@dataclass(frozen=True)
+@record
 class BoardLog:
     """A run on a board. ``layers`` maps numbers of layers to ticks, ``outputs`` the number of an output to its bytes.
 

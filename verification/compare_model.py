@@ -15,6 +15,7 @@ from ..ir.graph import Graph, Node
 from ..ir.states import Feedback
 from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
+from ..record import record
 from ..samples import Samples
 from .c_model import CModel
 from .difference import Difference, best_difference, difference
@@ -37,7 +38,7 @@ _ELEMENTS_A_TIE = 1000
 """Of so many quantized elements the reference may round one otherwise."""
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A tensor compared. ``reference`` is ``onnx``, ``import``, ``expected`` (by the user), ``graph`` or ``host``.
 

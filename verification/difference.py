@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 
 import numpy as np
 
 from ..ir.types import DType
+from ..record import record
 
 _MAX_PERMUTED = 5
 """Dimensions (of more than one element) whose orders are all tried."""
 
 
-@dataclass(frozen=True)
+@record
 class Difference:
     """How far two arrays are apart.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..record import record
 from ..report.accuracy import LayerAccuracy
 
 _ENOUGH_DB = 45.0
@@ -11,7 +10,7 @@ _NEGLIGIBLE_SHARE = 0.02
 """A layer that is better than the one, or adds less than the other, is left alone."""
 
 
-@dataclass(frozen=True)
+@record
 class Tried:
     """What the quantization used already: the range method of the layer, and whether each of these was on."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..ir.graph import Graph
 from ..ir.strings import decoded
 from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
+from ..record import record
 from .custom_reference import custom_operators, prepared
 from .tied_rounding import tied_rounding
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 Arrays = dict[str, np.ndarray]
 
 
-@dataclass(frozen=True)
+@record
 class Reference:
     """``kind`` is ``onnx`` or ``import``: the model itself, or its import into ccml before any pass.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ..ir.graph import Graph
 from ..ops.evaluate import evaluation_work
 from ..ops.stacked import evaluate_stacked, in_batches
+from ..record import record
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -25,7 +25,7 @@ class Runner(Protocol):
     def batches(self, inputs: Arrays) -> Iterator[Arrays]: ...
 
 
-@dataclass(frozen=True)
+@record
 class _Evaluated:
     graph: Graph
     names: tuple[str, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from ..ops.opdef import Kind
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
 from ..ops.response import Response, response
 from ..ops.table import OPS
+from ..record import record
 
 Arrays = Mapping[str, np.ndarray]
 
 _LOCAL = "local:"
 
 
-@dataclass(frozen=True)
+@record
 class Encoding:
     """How a tensor is stored: the attributes of its ``dequantize`` node, with one scale and zero point."""
 
@@ -50,7 +51,7 @@ class Encoding:
         return least, greatest
 
 
-@dataclass(frozen=True)
+@record
 class Tensor:
     """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is
     its float form before it is stored. ``encoding`` is ``None`` for floats: outputs, and results of layers whose

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...emit_c.contract import Contract, Tensor, WeightsFile, argument_order, contract_of
 from ...emit_llvm import backend
@@ -18,6 +17,7 @@ from ...emit_llvm.writer import Function, FunctionWriter
 from ...errors import CcmlError, ErrorCode
 from ...ir.program import Program, Role
 from ...ir.threads import CACHE_LINE, WORKERS_BYTES
+from ...record import record
 from ...targets import Machine
 from .names import JavaNames
 
@@ -99,7 +99,7 @@ def glue_object(program: Program, machine: Machine, digest: int) -> bytes:
     return generator.emit_object(backend.optimize("\n".join(parts), generator, speed_level=2))
 
 
-@dataclass(frozen=True)
+@record
 class _Layout:
     """Where the blocks of memory lie in one buffer: ``offsets`` behind its first address at a multiple of ``align``;
     with ``size`` bytes there is one."""

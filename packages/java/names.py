@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...record import record
 
 _WORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum extends false
@@ -20,7 +20,7 @@ TYPES = frozenset(_TYPES.split())
 """What the generated class calls by its simple name, so that it cannot be called so itself."""
 
 
-@dataclass(frozen=True)
+@record
 class JavaNames:
     """The ``package`` and the ``class_name`` of the model ``prefix``."""
 

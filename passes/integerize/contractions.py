@@ -8,7 +8,7 @@ dropped, less than the rounding of the operands makes of noise in every product.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, TensorType
 from ...ops.attributes import integer
 from ...ops.integer import NARROW, sum_shift
+from ...record import record
 from .forms import Accumulated, State, Stored
 from .ranges import check_bounds, fits_i32, product_bounds, shift_to_i32, shifted, value_range
 from .stored_weights import with_stored_weights
@@ -24,7 +25,7 @@ from .tables import as_stored
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
 
 
-@dataclass(frozen=True)
+@record
 class _Factor:
     """An operand of a product: the tensor to multiply, its zero point, its scale (broadcast to the result or of one
     element), its elements without the zero point where they are constant, and their least and greatest value."""

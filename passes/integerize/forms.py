@@ -18,6 +18,7 @@ from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, QuantParams
 from ...ops.attributes import element_type, floats, ints
 from ...ops.quantization import evaluate_dequantize
+from ...record import record
 from ..rewrite import Rewriter
 from .report import Place, place_of
 
@@ -25,7 +26,7 @@ _CLIPPING = ("relu", "clip", "max", "min", "reshape", "transpose")
 """Operators that change no difference between two of their operand's elements but by making it smaller."""
 
 
-@dataclass(frozen=True)
+@record
 class Stored:
     """``(value - zero_point) * scale``, as ``dequantize`` computes it: one scale, or one per index of ``axis``."""
 
@@ -69,7 +70,7 @@ class Stored:
         return evaluate_dequantize([stored], attrs)[0]
 
 
-@dataclass(frozen=True)
+@record
 class Tabled:
     """``table[..., x1 - least, x2 - least]``: a function of one or two integer tensors, element by element.
 
@@ -92,7 +93,7 @@ class Tabled:
         return Tabled((stored,), stored.real(stored.codes.astype(stored.value.dtype.numpy)))
 
 
-@dataclass(frozen=True)
+@record
 class Accumulated:
     """``min(max(acc * scale, low), high)``; ``scale`` broadcasts to the accumulator, which is within ``bounds``.
 
@@ -109,7 +110,7 @@ class Accumulated:
         return replace(self, low=min(max(self.low, low), high), high=max(min(self.high, high), low))
 
 
-@dataclass(frozen=True)
+@record
 class Blocked:
     """Constant integers whose parameters change every ``block`` elements along ``axis``: ``dequantize_blocks``."""
 
@@ -120,7 +121,7 @@ class Blocked:
     block: int
 
 
-@dataclass(frozen=True)
+@record
 class Stacked:
     """Constants one behind the other along the first axis, each with parameters of its own."""
 
@@ -130,7 +131,7 @@ class Stacked:
 Form = Union[Stored, Tabled, Accumulated, Blocked, Stacked]
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """What a per-tensor ``quantize`` node wants."""
 
@@ -164,7 +165,7 @@ class Target:
         return {"zero_point": self.zero_point, "y_scale": float(self.scale)}
 
 
-@dataclass(frozen=True)
+@record
 class Origin:
     """Where the integers of a tensor were looked up: ``codes[source - least]``."""
 

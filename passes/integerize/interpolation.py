@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
 from ...ops.attributes import integer, ints
 from ...ops.integer import NARROW
+from ...record import record
 from .contractions import dequantized
 from .forms import Accumulated, State
 from .tables import as_stored
@@ -18,7 +17,7 @@ _BITS = 10
 _I32 = 2**31 - 1
 
 
-@dataclass(frozen=True)
+@record
 class _Tap:
     """``gather(x, indices) * weights``, along one axis."""
 
@@ -27,7 +26,7 @@ class _Tap:
     weights: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class _Base:
     """What is gathered from: integers less their zero point, or an accumulator."""
 

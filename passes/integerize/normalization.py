@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, log2, prod
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...ir.types import DType
 from ...ops.attributes import ints, number
 from ...ops.int_normalize import MULTIPLIER_BITS, normalization_constants, row_length
 from ...ops.integer import NARROW, WIDE_BITS
+from ...record import record
 from .forms import State, Stored, Target
 from .tables import as_stored
 
@@ -20,7 +20,7 @@ _LARGEST_ERROR = 2**-7
 """In steps of the result: what rounding the multiplier of a row may add to the last rounding."""
 
 
-@dataclass(frozen=True)
+@record
 class Affine:
     """``node * scale + shift``, of a normalization and constants that broadcast to its result."""
 

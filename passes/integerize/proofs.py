@@ -20,10 +20,12 @@ looked at, some thousand of 65536.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
+
+from ...record import record
 
 LIMIT = 2**31 - 1
 """Magnitude of intermediate values: they are i32."""
@@ -35,7 +37,7 @@ _STEPS_FROM_ZERO = 2
 """Where all multipliers are rounded to 0: the sum hardly depends on the operands, and larger shifts say it better."""
 
 
-@dataclass(frozen=True)
+@record
 class Scaling:
     """``clamp((sum of multipliers * terms + bias) >> shift, lo, hi)``"""
 
@@ -82,7 +84,7 @@ def find_scalings(codes: np.ndarray, reals: np.ndarray, x: np.ndarray) -> list[S
     return None
 
 
-@dataclass(frozen=True)
+@record
 class _Wanted:
     """The codes, flat, and what they are clamped to."""
 

@@ -8,7 +8,6 @@ the bit; it is as near as 16 bits are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from ...ops.int_recurrent import (
 )
 from ...ops.integer import NARROW
 from ...ops.recurrent import lengths_position
+from ...record import record
 from .forms import Accumulated, Stacked, State, Stored
 from .ranges import value_range
 from .tables import as_stored
@@ -33,7 +33,7 @@ from .tables import as_stored
 _FLAGS = ("input_forget", "linear_before_reset")
 
 
-@dataclass(frozen=True)
+@record
 class _Rows:
     """Weights ``[dirs, rows, k]`` without zero points, and the scale of each row."""
 

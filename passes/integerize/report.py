@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...ir.graph import Graph, Node
 from ...ops.opdef import Kind
 from ...ops.recurrent import RECURRENCES
 from ...ops.table import OPS
+from ...record import record
 
 _BOUNDARY = ("quantize", "dequantize", "cast")
 _OTHERWISE = "what it belongs to has no integer form"
@@ -21,7 +21,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Kept:
     """An operator that is computed in float: its kind, the ONNX nodes it comes from, and the reason."""
 

@@ -14,7 +14,7 @@ by which a block instruction chooses its code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.loops import (
     INDEX,
@@ -38,6 +38,7 @@ from ...ir.loops import (
 )
 from ...ir.loops_rewrite import flat_index, map_accesses, map_block, map_children
 from ...ir.specialize import folded_literal, literal_of, scalar_of
+from ...record import record
 from .form import DIVISIONS
 
 _STEM = "scalar"
@@ -45,7 +46,7 @@ _LARGEST = 1024
 """Of factors: beyond, two numbers are taken to have nothing to do with each other."""
 
 
-@dataclass(frozen=True)
+@record
 class General:
     """A kernel with a scalar for every number, and these numbers; :func:`~.form.form` tells families."""
 
@@ -148,7 +149,7 @@ def flattened(kernel: Kernel) -> Kernel:
 # ---------------------------------------------------------------- the common kernel
 
 
-@dataclass(frozen=True)
+@record
 class Common:
     """One kernel for all members of a family, and for each member the values of its scalars."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from ...ir.loops import Kernel, Stmt
@@ -12,6 +12,7 @@ from ...ir.loops_rewrite import walk_stmts
 from ...ir.program import Program
 from ...ir.specialize import specialized
 from ...ir.steps import Call, map_calls
+from ...record import record
 from ..validity import verify_scheduled
 from .estimates import code_size, operations, uses
 from .family import Common, General, common, flattened
@@ -52,7 +53,7 @@ def _outline(kernel: Kernel) -> tuple[type[Stmt], ...]:
     return tuple(type(stmt) for stmt in walk_stmts(kernel.body))
 
 
-@dataclass(frozen=True)
+@record
 class _Member:
     """A kernel, how often it is called, and its general form."""
 
@@ -64,7 +65,7 @@ class _Member:
         return General.of(self.kernel)
 
 
-@dataclass(frozen=True)
+@record
 class _Family:
     members: tuple[_Member, ...]
 

@@ -13,14 +13,15 @@ Only the order changes in which elements are written that do not depend on each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.loops import Fetch, For, Invoke, Kernel, Stmt, Store, const_value
 from ...ir.loops_rewrite import stmt_loads, substitute, walk_stmts
 from ...memory.trace import OuterLoop, Touches, trace_kernel
+from ...record import record
 
 
-@dataclass(frozen=True)
+@record
 class _Written:
     """The bytes of its result that a loop of a kernel writes."""
 

@@ -16,6 +16,7 @@ from ...ir.steps import Body, Call, map_calls, outline, walk_calls
 from ...memory.layout import plan_memory, tensor_requests
 from ...memory.peak import at_peak
 from ...printable import in_short
+from ...record import record
 from ...targets.target import Target
 from .borders import with_borders
 from .fetched import fetched_rows, reader_of_all
@@ -30,7 +31,7 @@ LONGEST = 4
 """Calls that may be joined to a stream at a time; streams grow further by joining."""
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """Steps, what they call and use, and where that is in memory: in one arena, as long as streams are chosen."""
 

@@ -12,18 +12,18 @@ rows, each chunk computes all that its own rows need, in buffers of its own: row
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...ir.loops import Expr, Var
+from ...record import record
 from .steps import Pace, Stage, needs
 
 MOST_AGAIN = 1 / 10
 """The share of the multiplications of a stream that may be done a second time for the sake of chunks."""
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """``slope * chunk + start``: a number of each chunk."""
 
@@ -37,7 +37,7 @@ class Line:
         return chunk * self.slope + self.start
 
 
-@dataclass(frozen=True)
+@record
 class Chunks:
     """``count`` chunks of a stream: for each stage the ``first`` row that a chunk computes, and the one at its ``end``,
     of the rows that there are; for all together the first step, and how many ``steps`` there are at most."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ...ir.loops import Access, Kernel, Space
 from ...ir.program import BufferDecl, Storage
 from ...ir.steps import Call
+from ...record import record
 from .steps import stage_of
 
 
-@dataclass(frozen=True)
+@record
 class FetchedRows:
     """The input in the buffer ``source``: the numbers of the call that fetches it, of those that read
     it, or what was only moved or converted of it, and of the last of these, and all ``tensors`` that would hold the

@@ -9,7 +9,7 @@ what it reads, so that nothing is computed twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from math import gcd
 
@@ -19,6 +19,7 @@ from ...ir.loops import Access, Alloc, Kernel, Let
 from ...ir.steps import Call
 from ...memory.replay import MOST_ACCESSES, replay_length
 from ...memory.trace import OuterLoop, Touches, TouchesByName, trace_kernel
+from ...record import record
 
 MOST_ROWS = 1 << 13
 """Rows of a stage; products of steps and rows stay within 32 bits."""
@@ -28,7 +29,7 @@ _NOTHING = 1 << 60
 _Pieces = list[tuple[np.ndarray, np.ndarray]]
 
 
-@dataclass(frozen=True)
+@record
 class Footprint:
     """The bytes of a tensor that each row touches: from ``begin`` to before ``end``; none where begin is greater.
 
@@ -53,7 +54,7 @@ class Footprint:
         return self.accesses()
 
 
-@dataclass(frozen=True)
+@record
 class Stage:
     """One kernel of a stream with its call; footprints by tensor. ``loop`` is the number of the statement that is the
     loop over rows; what comes behind it is the last row, and what comes before it, with ``first_row``, the first."""
@@ -136,7 +137,7 @@ def _accesses(kinds: Sequence[TouchesByName], params: Sequence[str]) -> _Pieces:
     return [piece for found in kinds for param in params if param in found for piece in found.pieces(param)]
 
 
-@dataclass(frozen=True)
+@record
 class Pace:
     """Row ``(numerator * t - lag) // denominator`` in step t."""
 

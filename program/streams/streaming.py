@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import gcd, lcm, prod
 
@@ -52,6 +52,7 @@ from ...ir.loops import (
 from ...ir.loops_rewrite import loop, map_block, substitute
 from ...ir.program import BufferDecl, Storage
 from ...ir.steps import Call
+from ...record import record
 from ...schedule.names import Names, rename_bound
 from ...schedule.params import bind_parameters
 from ..validity import is_valid
@@ -59,7 +60,7 @@ from .chunks import Chunks, chunked
 from .steps import Pace, Stage, paces, stage_of, window
 
 
-@dataclass(frozen=True)
+@record
 class Stream:
     """One kernel for several calls. ``rings`` are the buffers of rows that replace intermediate tensors; in ``chunks``,
     these and working memory are as many times as large.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...record import record
 from ..schema import Report
 from .view import View, measure_of
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """A figure, and how it compares with that of the first report: 0.25 is a quarter more."""
 
@@ -17,7 +17,7 @@ class Cell:
     change: float | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A figure of all reports. ``kind`` says how it is written: ``bytes``, ``count``, ``db`` or ``text``."""
 

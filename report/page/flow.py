@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ...record import record
 from ..schema import Layer, Report
 
 _DEEPEST = 8
 """Levels of nested bodies that are told apart."""
 
 
-@dataclass(frozen=True)
+@record
 class Side:
     """An input, output or state of the model: what the caller passes or takes."""
 
@@ -23,7 +23,7 @@ class Side:
     is_source: bool
 
 
-@dataclass(frozen=True)
+@record
 class Flow:
     """``tensor`` goes from box ``start`` to box ``end``. ``back``: to the next pass of the loop."""
 

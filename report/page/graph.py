@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ...printable import printable
+from ...record import record
 from ..schema import Layer, Report
 from .flow import Flow, Side, bodies_around, flows, sinks, sources
 from .layout import Drawing, Size, layered
@@ -22,7 +23,7 @@ _FRAME = 18.0
 _MARGIN = 16.0
 
 
-@dataclass(frozen=True)
+@record
 class Box:
     """A layer, or an input, output or state of the model. ``text`` are its lines with their baselines; ``bar`` is the
     width of the bar that shows its share of the cost."""
@@ -39,7 +40,7 @@ class Box:
     bar: float = 0.0
 
 
-@dataclass(frozen=True)
+@record
 class Frame:
     """A body of a branch or a loop."""
 
@@ -51,7 +52,7 @@ class Frame:
     label: str
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """A tensor on its way from a box to another, as the path of SVG. ``back``: to the next pass of a loop."""
 
@@ -60,7 +61,7 @@ class Line:
     back: bool
 
 
-@dataclass(frozen=True)
+@record
 class Picture:
     width: float
     height: float
@@ -90,7 +91,7 @@ def picture(report: Report, shares: Sequence[float]) -> Picture:
     return Picture(size.width + 2 * _MARGIN, size.height + 2 * _MARGIN, canvas.boxes(), canvas.frames, lines)
 
 
-@dataclass(frozen=True)
+@record
 class _Draft:
     """A box that has no place yet."""
 

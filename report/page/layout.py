@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from ...record import record
 
 GAP_X = 24.0
 """Between boxes of a rank."""
@@ -28,7 +29,7 @@ _COUNTED = 4000
 """Nodes and bends up to which crossings are counted, to keep the best order instead of the last."""
 
 
-@dataclass(frozen=True)
+@record
 class Size:
     """The extent of a box."""
 
@@ -36,7 +37,7 @@ class Size:
     height: float
 
 
-@dataclass(frozen=True)
+@record
 class Drawing:
     """``places`` are the upper left corners of boxes, ``bends`` the points where each edge passes ranks, from above to
     below, all within ``width`` and ``height``."""
@@ -72,7 +73,7 @@ def layered(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Drawing:
     return Drawing(places, bends, right - left, tops[-1] + heights[-1] if tops else 0.0)
 
 
-@dataclass(frozen=True)
+@record
 class _Cell:
     """A box, or the place where an edge passes a rank."""
 

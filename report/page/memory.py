@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ...record import record
 from ..schema import Placement, PoolTotals, Report
 
 _LEAST = 1 / 160
 """The height of the smallest tensor, as a part of the picture."""
 
 
-@dataclass(frozen=True)
+@record
 class Area:
     """A tensor: layers along x, bytes along y, from above."""
 
@@ -22,7 +22,7 @@ class Area:
     height: int
 
 
-@dataclass(frozen=True)
+@record
 class PoolPicture:
     """``marks`` are bytes for the axis, the least first; ``peak`` is the first layer at which most bytes are taken."""
 

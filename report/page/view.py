@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from ...record import record
 from ..accuracy import LayerAccuracy
 from ..schema import Layer, Placement, Report
 from .flow import sinks, sources
@@ -14,7 +14,7 @@ from .graph import Picture, picture
 from .memory import PoolPicture, pool_pictures
 
 
-@dataclass(frozen=True)
+@record
 class LayerRow:
     """A layer with its part of the cost, 0 to 1. ``sharing``: how many layers use its kernel."""
 
@@ -30,7 +30,7 @@ class LayerRow:
         return self.layer.weight_bytes + (self.layer.code_bytes or 0)
 
 
-@dataclass(frozen=True)
+@record
 class KernelRow:
     """A kernel, the code of which layers share."""
 
@@ -40,7 +40,7 @@ class KernelRow:
     layers: list[int]
 
 
-@dataclass(frozen=True)
+@record
 class TensorRow:
     """A tensor with all its places: in memory, and the layers that write and read it."""
 
@@ -53,7 +53,7 @@ class TensorRow:
     at_peak: bool
 
 
-@dataclass(frozen=True)
+@record
 class View:
     """One report. ``measure`` is the field of layers by which ``rows`` are sorted: the best that is known of what a run
     costs. ``key`` is the prefix of its elements' ids, ``label`` what tells it from the others of the page."""

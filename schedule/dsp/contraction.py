@@ -7,7 +7,7 @@ pixel (a fully connected layer) is not staged: its activations are read once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -29,6 +29,7 @@ from ...blocks.nibbles import PACKED_HALFWORDS
 from ...blocks.tiles import Stream
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.shifts import PRE_SHIFT, USUAL_SHIFT
+from ...record import record
 from ..block_contraction import (
     Contraction,
     Remainder,
@@ -92,7 +93,7 @@ def _in_rows(row: _Row, remainder: Remainder) -> _Row:
 # ---------------------------------------------------------------- the blocks
 
 
-@dataclass(frozen=True)
+@record
 class _Numbers:
     """How a block requantizes: the end of its name, the scalars behind the channels, and the factors of its stream."""
 
@@ -134,7 +135,7 @@ def _one_pixel_numbers(work: Contraction) -> _Numbers | None:
     return _Numbers(suffix, (rq.zero_point, fixed.shift), fixed.factors)
 
 
-@dataclass(frozen=True)
+@record
 class _Row:
     """A block: its name and that for a pixel that is left over, the stream of its weights, how pixels are staged
     (``pixels`` of them; 1: not at all), whether weights are ``packed`` two to a halfword, what it can do with results,

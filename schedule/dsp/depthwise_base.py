@@ -4,7 +4,7 @@ weights, and the requantization of accumulators."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ops.attributes import ints
+from ...record import record
 from ..block_depthwise import DepthwiseLayer, InputRow, Order
 from ..byte_operands import start
 from ..kernel import KernelContext
@@ -48,7 +49,7 @@ CHUNK = 0.6
 """What staging and calls take of a chunk of groups, in parts of what a group takes."""
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """Where a step of the loops is: batch, first row of outputs, first of the input's channels, the number of the chunk
     of groups, and which of the channels is computed that see the same one of the input."""
@@ -60,7 +61,7 @@ class Place:
     phase: Expr
 
 
-@dataclass(frozen=True)
+@record
 class Span:
     """``count`` columns of outputs from ``first`` on, every ``step``-th."""
 
@@ -69,7 +70,7 @@ class Span:
     step: int = 1
 
 
-@dataclass(frozen=True)
+@record
 class Numbers:
     """How results are requantized, where nothing follows: best by ``factors`` alone, in one pass with the
     multiplication; else in the form ``fixed``, else by floats."""

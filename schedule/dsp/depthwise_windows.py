@@ -7,7 +7,6 @@ computed in parts, so that staging takes little memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,7 @@ from ...blocks.depthwise_windows import CELL, COLUMN, FAR, GROUPS, LANES, NINE_T
 from ...blocks.nibbles import HALFWORDS
 from ...ir.loops import Block, Buffer, Expr, If, Invoke
 from ...ir.types import DType
+from ...record import record
 from ..block_depthwise import DepthwiseLayer
 from ..byte_operands import start
 from ..nibble_weights import StreamLayout
@@ -27,7 +27,7 @@ LEAST_PART = 4
 """Outputs."""
 
 
-@dataclass(frozen=True)
+@record
 class _Columns:
     """Staged columns: ``left`` beyond the border, then ``count`` of the input from ``first`` on, then ``right``."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import integer
+from ...record import record
 from ..block_contraction import Contraction, Tiling, lower_by_cheapest, merges, number_of_groups
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
@@ -107,7 +108,7 @@ def _rows(work: Contraction, gathered: bool) -> Rows:
     return Rows(work.ctx, work.x, work.window, work.zero, work.shape[-1], gathered)
 
 
-@dataclass(frozen=True)
+@record
 class Residual:
     """A ``rescale`` of the result (operand number ``position``) and of another tensor of its shape."""
 
@@ -133,7 +134,7 @@ def residual(ctx: KernelContext) -> Residual | None:
     return found if plain else None
 
 
-@dataclass(frozen=True)
+@record
 class _Row:
     """A block: its name without that of its results, the stream of its weights, where it ``applies``, its scalars for
     some pixels, before those of a requantization, and whether one of these is how many bytes the results of pixels are

@@ -11,7 +11,6 @@ Before::                                  After::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -22,6 +21,7 @@ from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
+from ...record import record
 from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns, start
@@ -68,7 +68,7 @@ def lower_helium_depthwise(ctx: KernelContext) -> Block:
     return _HeliumDepthwise(DepthwiseLayer(ctx, order, MOST_PRODUCT, None)).emit()
 
 
-@dataclass(frozen=True)
+@record
 class _Strip:
     """``rows`` rows of the output from ``first`` on; ``sources`` are the rows of the input in each word of each group,
     counted from row ``base``, ``OUTSIDE`` for those that are beyond the border."""

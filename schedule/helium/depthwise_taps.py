@@ -12,7 +12,6 @@ Before::                                  After::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -24,6 +23,7 @@ from ...ir.types import DType
 from ...ops.attributes import ints
 from ...ops.halfword_factors import halfword_factors
 from ...ops.integer import zero_point
+from ...record import record
 from ..block_depthwise import DepthwiseLayer, Order
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns, start
@@ -40,7 +40,7 @@ Outside = tuple[bool, ...]
 """Which taps see what is beyond a border."""
 
 
-@dataclass(frozen=True)
+@record
 class _Numbers:
     """What a ``block`` of some ``taps`` takes of a requantization: ``words`` are its stream, ``scalars`` its last."""
 

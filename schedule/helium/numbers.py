@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...blocks.helium import PRE_SHIFT
+from ...record import record
 from ..byte_operands import Columns
 from ..requantization import Requantization, rounded_form
 
 
-@dataclass(frozen=True)
+@record
 class Numbers:
     """What a block makes (the end of its name), the last of its scalars, and the factors in its stream, if any."""
 

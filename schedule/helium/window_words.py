@@ -11,17 +11,17 @@ words are four columns deep, or two::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...blocks.helium_depthwise import WORD
+from ...record import record
 
 Tap = tuple[int, int]
 """A row of the kernel, and how many columns of it behind that of the word."""
 
 
-@dataclass(frozen=True)
+@record
 class Plane:
     """The ``taps`` in the bytes of a word; a window has ``words`` of them, each ``depth`` columns behind the last."""
 

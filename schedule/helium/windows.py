@@ -4,7 +4,6 @@ windows, and linear Resize, row by row without a line in between."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...ir.types import DType
 from ...ops.attributes import integer, ints
 from ...ops.integer import zero_point
 from ...ops.interpolate_nest import Taps
+from ...record import record
 from ..generic import NestAdapter
 from ..kernel import KernelContext
 from ..packed_interpolation import sum_of_weights
@@ -29,7 +29,7 @@ still read, where tensors overlap."""
 _HALFWORD, _MOST, _UNBOUNDED = 1 << 15, 2**31 - 1, 1 << 62
 
 
-@dataclass(frozen=True)
+@record
 class _Result:
     """``clamp(zero_point + (2 * (sum + offset) * factor + 2^31 >> 32))``, as the blocks compute it."""
 

@@ -6,7 +6,6 @@ Accumulators go to scratch memory, from where a block instruction requantizes th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 
@@ -26,6 +25,7 @@ from ...blocks.plain import (
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
+from ...record import record
 from ...targets.target import Cpu
 from ..block_contraction import Contraction, Tiling, lower_by_cheapest
 from ..byte_anchors import is_byte_contraction
@@ -103,7 +103,7 @@ class _PlainTiling(Tiling[Contraction]):
         return (*block, *chunk(as_expr(full * most), rest)) if rest else block
 
 
-@dataclass(frozen=True)
+@record
 class _Row:
     """A block, its packer of weights and how many channels stand side by side, and the channels of a ``chunk``, whose
     accumulators are in memory at a time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import integer
+from ...record import record
 from ..epilogue import pixels_epilogue
 from ..kernel import KernelContext
 from ..tensors import TensorRef
@@ -20,7 +21,7 @@ _SAFE = 1 << 28
 """Accumulators below leave room for the zero point beside the upper word of the product."""
 
 
-@dataclass(frozen=True)
+@record
 class PixelRun:
     """``count`` pixels that are neighbours in the output. ``position`` maps their slots to indices; in a dense output
     the first has the number ``pixel`` where rows do not matter."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 
 from ...blocks.plain import PIXELS, WEIGHT_OFFSET
 from ...ir.build import store
 from ...ir.loops import I32, Alloc, Block, Buffer, Expr, Invoke, Let, Pointer, Space, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
+from ...record import record
 from ..halfword_rows import Elements
 from ..kernel import KernelContext
 from ..staging import neighbours as row_neighbours
@@ -18,7 +18,7 @@ from ..tensors import TensorRef
 from ..window import Sink, Window, window_rows
 
 
-@dataclass(frozen=True)
+@record
 class _Source:
     """Runs of bytes of the input under a window."""
 
@@ -82,7 +82,7 @@ class HalfwordPixels(WordPixels):
         return (Alloc(total), store(total[0], 0), *gathered, taken)
 
 
-@dataclass(frozen=True)
+@record
 class _Words:
     staging: WordPixels
     slot: Expr
@@ -134,7 +134,7 @@ class PairPixels(_Pixels):
         return row_neighbours(self.ctx, window, position(as_expr(0)), count, slot, sink, run)
 
 
-@dataclass(frozen=True)
+@record
 class _Pairs:
     staging: PairPixels
     slot: Expr
