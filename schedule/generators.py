@@ -13,6 +13,7 @@ from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.table import OPS
 from ..record import record
+from .arg_reduce import is_vector_arg_reduce, lower_arg_reduce
 from .banded import band_width, is_banded, lower_banded
 from .borders import needed_halo
 from .channel_sums import is_dsp_sum, is_helium_sum, lower_dsp_sum, lower_helium_sum
@@ -369,6 +370,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("blocks of rows", _anchors("row_blocks"), _always, lambda ctx: lower_row_blocks(ctx, _lowered), _nothing),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
+    Generator("vectors of extremes", _anchors("arg_reduce"), is_vector_arg_reduce, lower_arg_reduce, _scalar(10)),
     Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
