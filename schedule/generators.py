@@ -56,6 +56,7 @@ from .kernel import KernelContext
 from .matrix_tiles import is_tiled, lower_tiled, tiled_cost, tiled_halo
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
+from .overlap_add import lower_overlap_add
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
 from .packed_interpolation import is_packed_interpolation, lower_packed_interpolation
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
@@ -371,6 +372,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
     Generator("vectors of extremes", _anchors("arg_reduce"), is_vector_arg_reduce, lower_arg_reduce, _scalar(10)),
+    Generator("overlap-add", _anchors("col2im"), has_vectors, lower_overlap_add, _scalar(10)),
     Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
