@@ -65,6 +65,7 @@ from .plain.winograd import is_plain_winograd, lower_plain_winograd
 from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .row_blocks import lower_row_blocks
+from .row_dots import is_row_dots, lower_row_dots, row_dots_share
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .sum_pool import is_sum_pool, lower_sum_pool
 from .tap_products import is_tap_products, lower_tap_products, tap_products_cost
@@ -342,6 +343,10 @@ GENERATORS: tuple[Generator, ...] = (
         transposed_halo,
     ),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
+    Generator(
+        "dot products of rows", _anchors("matmul"), is_row_dots, lower_row_dots,
+        lambda ctx: _scalar(7)(ctx) * row_dots_share(ctx),
+    ),
     Generator(
         "tiles", _anchors("matmul"), is_tiled, lower_tiled, lambda ctx: _scalar(7)(ctx) * tiled_cost(ctx),
         block="tiles_u8_2x2",
