@@ -164,7 +164,8 @@ class KernelContext:
     def _able(self) -> Able:
         dtypes = VECTOR_DTYPES | LONG_DTYPES if "long_lanes" in self.cpu.features else VECTOR_DTYPES
         words = max(self.cpu.f32_lanes) if "pick_words" in self.cpu.features else 0
-        return Able(dtypes, words, LANES if "pick_bytes" in self.cpu.features else 0)
+        sums = 1 if self.cpu.microcontroller else 4
+        return Able(dtypes, words, LANES if "pick_bytes" in self.cpu.features else 0, sums)
 
     def rounded(self, value: Expr) -> Expr:
         """Sums of the anchor in the element type of its result."""

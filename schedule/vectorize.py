@@ -75,11 +75,13 @@ LONG_DTYPES = frozenset({DType.I64, DType.U64})
 @record
 class Able:
     """What a machine has for vectors: the elements that they may have, how many lanes look up tables at once, and how
-    many those of bytes by bytes."""
+    many those of bytes by bytes; ``sums``: how many vectors a long plain sum is kept in, none of which then waits for
+    the one before."""
 
     dtypes: frozenset[DType] = VECTOR_DTYPES
     lookup_lanes: int = 0
     byte_lookup_lanes: int = 0
+    sums: int = 1
 
 
 ANY_MACHINE = Able()
@@ -515,21 +517,59 @@ def _vectorize_reduction(loop: For, usable: _Lanes, names: Names) -> Block:
     for start, trips, lanes in parts:
         if lanes == 1:
             out.extend(_loop(loop, start, trips, 1, names, None))
-            continue
-        body_at = _vectorizer(loop, start, trips, lanes, names, usable.able)
-        for acc, op in accumulators.items():
-            wide = replace(acc, name=names.fresh(acc.name), type=acc.type.with_lanes(lanes))
-            body_at.registers[acc] = wide
-            neutral = Const(_identity(op, acc.type), wide.type)
-            out.append(Alloc(wide))
-            out.extend(Store(wide, _origin(wide, i), neutral) for i in range(wide.shape[0]))
-        out.extend(_loop(loop, start, trips, lanes, names, body_at))
-        for acc, op in accumulators.items():
-            wide = body_at.registers[acc]
-            for i in range(acc.shape[0]):
-                at = _origin(acc, i)
-                out.append(Store(acc, at, Binary(op, Load(acc, at), Reduce(op, Load(wide, at)))))
+        else:
+            out.extend(_accumulated(loop, start, trips, lanes, names, usable.able, accumulators))
     return tuple(out)
+
+
+def _accumulated(
+    loop: For, start: int, trips: int, lanes: int, names: Names, able: Able, accumulators: dict[Buffer, str]
+) -> Block:
+    """A stripe of a reduction: in vectors, of which long sums have several, then over their lanes."""
+    together = able.sums if trips >= 2 * able.sums and _is_plain_sum(loop, accumulators) else 1
+    count, rest = divmod(trips, together)
+    var = Var(names.fresh(loop.var.name))
+    first: Expr = var * (together * lanes) + start if count > 1 else Const(start, INDEX)
+    bases = [first + number * lanes for number in range(together)]
+    bases += [Const(start + (count * together + number) * lanes, INDEX) for number in range(rest)]
+    out: list[Stmt] = []
+    wide: list[dict[Buffer, Buffer]] = []
+    for _ in range(together):
+        wide.append({})
+        for acc, op in accumulators.items():
+            vectors = replace(acc, name=names.fresh(acc.name), type=acc.type.with_lanes(lanes))
+            wide[-1][acc] = vectors
+            neutral = Const(_identity(op, acc.type), vectors.type)
+            out.append(Alloc(vectors))
+            out.extend(Store(vectors, _origin(vectors, i), neutral) for i in range(vectors.shape[0]))
+    blocks: list[Block] = []
+    for number, base in enumerate(bases):
+        body_at = Vectorizer(loop.var, lanes, base, names, able=able)
+        body_at.registers |= wide[number % together]
+        blocks.append(body_at.block(loop.body))
+    body = tuple(stmt for block in blocks[:together] for stmt in block)
+    out.extend((For(var, Const(count, INDEX), body, loop.kind),) if count > 1 else body)
+    out.extend(stmt for block in blocks[together:] for stmt in block)
+    for acc, op in accumulators.items():
+        for i in range(acc.shape[0]):
+            at = _origin(acc, i)
+            total: Expr = Load(wide[0][acc], at)
+            for other in wide[1:]:
+                total = Binary(op, total, Load(other[acc], at))
+            out.append(Store(acc, at, Binary(op, Load(acc, at), Reduce(op, total))))
+    return tuple(out)
+
+
+_FEW_PARTS = 12
+"""Expressions of what is added up, beside which the latency of the addition counts."""
+
+
+def _is_plain_sum(loop: For, accumulators: dict[Buffer, str]) -> bool:
+    """Whether the loop does little else than to accumulate floats."""
+    if not all(acc.dtype.is_float for acc in accumulators) or not all(isinstance(stmt, Store) for stmt in loop.body):
+        return False
+    values = [part for stmt in loop.body for expr in stmt_exprs(stmt) for part in walk_expr(expr)]
+    return sum(part.type != INDEX for part in values) <= _FEW_PARTS
 
 
 def _origin(buffer: Buffer, first: int) -> tuple[Expr, ...]:

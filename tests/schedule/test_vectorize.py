@@ -120,6 +120,35 @@ def test_reduction_keeps_partial_sums_per_lane() -> None:
     assert vectorized(before, 4) == expected(after)
 
 
+def test_long_sums_of_floats_are_kept_in_several_vectors() -> None:
+    """None of which waits for the addition before; what is left over goes to the first ones."""
+    before = """
+        kernel k(x: f32[20] const, y: f32[1] out)
+          reg acc: f32[1]
+          acc[0] = 0.0f32
+          for i:20
+            acc[0] = acc[0] + x[i]
+          y[0] = acc[0]
+    """
+    after = """
+        kernel k(x: f32[20] const, y: f32[1] out)
+          reg acc: f32[1]
+          acc[0] = 0.0f32
+          reg acc_1: f32x4[1]
+          acc_1[0] = 0.0f32x4
+          reg acc_2: f32x4[1]
+          acc_2[0] = 0.0f32x4
+          for i_1:2
+            acc_1[0] = acc_1[0] + x[i_1*8 : 4]
+            acc_2[0] = acc_2[0] + x[i_1*8+4 : 4]
+          acc_1[0] = acc_1[0] + x[16 : 4]
+          acc[0] = acc[0] + reduce_add(acc_1[0] + acc_2[0])
+          y[0] = acc[0]
+    """
+    kernel = parsed(before)
+    assert printed(kernel, vectorize(kernel.body, (4,), Names.of(kernel), Able(sums=2))) == expected(after)
+
+
 def test_strided_access_stays_scalar() -> None:
     text = """
         kernel k(x: f32[16] const, y: f32[8] out)
