@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from ..record import record
 from .contrib_body import Body, Rule, Unsupported
 from .node_writer import NodeWriter
 
@@ -24,7 +24,7 @@ _FLOAT = np.dtype(np.float32)
 _LAST = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True)
+@record
 class _Tokens:
     """Operands of the recurrence, with T as their second dimension: queries ``[B, T, H, Q / H, K]``, or ``[B, T, H, 1,
     K]`` where there are more heads of the state; keys ``[B, T, H, K]``, values ``[B, T, H, V]``, factors of the state

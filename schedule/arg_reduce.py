@@ -42,7 +42,8 @@ from ..ops.reduction_nest import highest, lowest
 from .generic import NestAdapter
 from .kept_exponentials import has_vectors
 from .kernel import KernelContext
-from .vectorize import VECTOR_DTYPES, stripes
+from .vectorize import stripes
+from .vectorizer import VECTOR_DTYPES
 
 TOGETHER = 4
 """Vectors that are compared independently of each other, so that none waits for the one before."""

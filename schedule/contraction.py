@@ -23,7 +23,7 @@ from .kernel import KernelContext
 from .microkernel import Contraction
 from .sums import sums_of
 from .tensors import TensorRef, merge_dimensions
-from .vectorize import Vectorizer
+from .vectorizer import Vectorizer
 
 _MOST_WIDENED = 1 << 12
 """Bytes of weights that microcontrollers may store as halfwords."""

@@ -27,7 +27,8 @@ from .names import Names
 from .tensors import TensorRef
 from .turned_copies import shuffled_widths, turn_copies
 from .unroll import unroll_bytes, unroll_short
-from .vectorize import LONG_DTYPES, VECTOR_DTYPES, Able, NotVectorizable, Vectorizer, vectorize, vectorize_copies
+from .vectorize import vectorize, vectorize_copies
+from .vectorizer import LONG_DTYPES, VECTOR_DTYPES, Able, NotVectorizable, Vectorizer
 
 
 @dataclass

@@ -24,7 +24,8 @@ from ..record import record
 from ..targets.target import Cpu
 from .affine import coefficient, occurs
 from .names import Names, rename_bound
-from .vectorize import NotVectorizable, Vectorizer, stripes
+from .vectorize import stripes
+from .vectorizer import NotVectorizable, Vectorizer
 
 Widths = Mapping[DType, tuple[int, ...]]
 """The numbers of lanes of vectors that are shuffled, widest first, of each type that has any."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ccml.schedule.names import Names
 from ccml.schedule.unroll import expand_unrolled
-from ccml.schedule.vectorize import Able, vectorize, vectorize_copies
+from ccml.schedule.vectorize import vectorize, vectorize_copies
+from ccml.schedule.vectorizer import Able
 
 from tests.schedule.kernel_texts import expected, parsed, printed
 
