@@ -35,6 +35,10 @@ def col2im(ctx: NodeContext) -> Sequence[Value]:
     apart = ctx.reshape(x, (x.shape[0], x.shape[1] // prod(block), *block, *counts))
     if x.dtype is DType.BOOL:
         raise ctx.unsupported("blocks of bool")
+    whole = tuple(image) == tuple(count * span for count, span in zip(counts, block))
+    if whole and not any(pad) and dilation == ones and stride == tuple(block):  # side by side: nothing is added
+        perm = (0, 1, *(axis for d in range(spatial) for axis in (2 + spatial + d, 2 + d)))
+        return [ctx.reshape(ctx.emit("transpose", apart, perm=perm), (*apart.shape[:2], *image))]
     return [ctx.emit("col2im", apart, image=image, stride=stride, pad=pad, dilation=dilation)]
 
 

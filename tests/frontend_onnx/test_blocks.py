@@ -22,6 +22,9 @@ def floats(*shape: int, seed: int = 0, dtype: type[Any] = np.float32) -> np.ndar
         ([6, 7], [2, 3], {"strides": [2, 1], "pads": [0, 1, 0, 1]}),
         ([6, 6], [2, 2], {"dilations": [1, 3]}),
         ([3, 4, 5], [1, 2, 2], {"strides": [1, 2, 1]}),
+        ([6, 4], [3, 2], {"strides": [3, 2]}),
+        ([7, 4], [3, 2], {"strides": [3, 2]}),
+        ([4, 6, 2], [2, 3, 1], {"strides": [2, 3, 1]}),
     ],
 )
 def test_col2im(image: list[int], block: list[int], attrs: dict[str, Any]) -> None:
