@@ -215,7 +215,7 @@ def _queries_keys_values(body: Body) -> tuple[str, str, str, tuple[int, int, int
 def _unit(body: Body, x: str) -> str:
     """``x`` by the root of its sum of squares along the last dimension, as the kernels have it."""
     total = body.emit("ReduceSum", body.emit("Mul", x, x), body.integers(-1), keepdims=1)
-    return body.emit("Div", x, body.emit("Sqrt", body.emit("Add", total, body.constant(np.asarray(1e-6, np.float32)))))
+    return body.emit("Div", x, body.emit("Sqrt", body.emit("Add", total, body.constant(np.asarray(1e-12, np.float32)))))
 
 
 def _log_decay(body: Body, heads: int, size: int) -> str:

@@ -33,11 +33,13 @@ def attention(
 
 def delta_net(
     rule: str, heads: int = 2, of_state: int = 4, each: bool = False, rows: bool = False, packed: bool = False,
-    **more: Any,
+    small: bool = False, **more: Any,
 ) -> Case:  # fmt: skip
     """Two sequences of five tokens, or with their ``rows`` in one dimension."""
     ahead = (10,) if rows else (2, 5)
     q, k, v = f(*ahead, heads, 4), f(*ahead, heads, 4) / 2, f(*ahead, of_state, 3)
+    if small:
+        q, k = q / np.float32(1e5), k / np.float32(1e5)
     if packed:
         q, k, v = np.concatenate([part.reshape(10, -1) for part in (q, k, v)], 1), None, None
     decay = -np.abs(f(*ahead, of_state, *([4] if each else [])))
@@ -64,6 +66,7 @@ CASES: dict[str, Case] = {
     "net, rows": delta_net("delta", rows=True, beta_activation="sigmoid"),
     "net, softplus": delta_net("gated_delta", gate_activation="softplus", beta_activation="sigmoid"),
     "net, sigmoid": delta_net("gated", gate_activation="kda", gate_lower_bound=-2.0, each=True),
+    "net, small keys": delta_net("gated_delta", small=True, qk_l2_norm=1),
     "net, packed": delta_net("gated_delta", rows=True, packed=True, qk_l2_norm=1),
     "gate": Case("LinearAttentionGate", [f(2, 3, 4), f(4), -np.abs(f(4)), f(2, 3, 4)], {}, (0, 1)),
     "gate alone": Case("LinearAttentionGate", [f(2, 3, 4), f(4), -np.abs(f(4))]),

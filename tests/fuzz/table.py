@@ -11,6 +11,7 @@ from onnx import defs
 from tests.fuzz import (
     rows_contraction,
     rows_contrib,
+    rows_language,
     rows_layers,
     rows_ml,
     rows_movement,
@@ -28,6 +29,7 @@ from tests.fuzz.row import NEWEST, OLDEST, Row
 ROWS: Mapping[str, Row] = {
     **rows_contraction.ROWS,
     **rows_contrib.ROWS,
+    **rows_language.ROWS,
     **rows_layers.ROWS,
     **rows_ml.ROWS,
     **rows_movement.ROWS,
