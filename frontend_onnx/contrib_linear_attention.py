@@ -27,8 +27,9 @@ _LAST = np.iinfo(np.int64).max
 @record
 class _Tokens:
     """Operands of the recurrence, with T as their second dimension: queries ``[B, T, H, Q / H, K]``, or ``[B, T, H, 1,
-    K]`` where there are more heads of the state; keys ``[B, T, H, K]``, values ``[B, T, H, V]``, factors of the state
-    ``[B, T, H, K or 1]`` and of what is added ``[B, T, H or 1]``; the latter two are empty where the rule has none."""
+    K]`` where there are more heads of the state; keys ``[B, T, H, K, 1]``, values ``[B, T, H, 1, V]``, factors of the
+    state ``[B, T, H, K or 1, 1]`` and of what is added ``[B, T, H or 1, 1, 1]``; the latter two are empty where the
+    rule has none."""
 
     queries: str
     keys: str
@@ -42,22 +43,17 @@ def _linear_attention(body: Body) -> tuple[str, str]:
     heads, of_state = (int(body.attributes[name]) for name in ("q_num_heads", "kv_num_heads"))
     size, wide = _parts(body, 0, heads), _parts(body, 2, of_state)
     rule, window = body.text("update_rule", "gated_delta"), int(body.attributes.get("state_window", 0))
-    decay = rate = ""
-    if "gated" in rule:
-        decay = body.emit("Exp", body.reshape(_float(body, 4), 0, 0, of_state, _parts(body, 4, of_state)))
-    if "delta" in rule:
-        rate = _float(body, 5)
-    tokens = _Tokens(
-        _queries(body, body.reshape(_float(body, 0), 0, 0, heads, size), heads, of_state, size),
-        _repeated(body, body.reshape(_float(body, 1), 0, 0, -1, size), body.shape(1)[2] // size, of_state, 2),
-        body.reshape(_float(body, 2), 0, 0, of_state, wide), decay, rate,
-    )  # fmt: skip
+    decay = body.input(4) and body.reshape(_float(body, 4), 0, 0, of_state, _parts(body, 4, of_state))
+    q = body.reshape(_float(body, 0), 0, 0, heads, size)
+    k, of_keys = body.reshape(_float(body, 1), 0, 0, -1, size), body.shape(1)[2] // size
+    v = body.reshape(_float(body, 2), 0, 0, of_state, wide)
+    tokens = _tokens(body, rule, q, k, v, decay, _float(body, 5), (heads, of_keys, of_state), size)
     state = _float(body, 3)
     if state and window:
         state = body.emit("Squeeze", body.slice(state, 0, window - 1, window), body.integers(0))
     elif not state:
         state = _zeros(body, (of_state, size, wide))
-    y, last, states = _recurrence(body, tokens, state, rule, _scaling(body, size), bool(window))
+    y, last, states = _recurrence(body, tokens, state, _scaling(body, size), bool(window))
     y = body.emit("CastLike", body.reshape(y, 0, 0, max(heads, of_state) * wide), body.input(0))
     last = _window(body, states, window, (of_state, size, wide)) if window else last
     return y, body.emit("CastLike", last, body.input(3) or body.input(0))
@@ -105,42 +101,62 @@ def _queries(body: Body, x: str, heads: int, of_state: int, size: int) -> str:
     return body.reshape(x, 0, 0, of_state, heads // of_state, size)
 
 
-def _recurrence(
-    body: Body, tokens: _Tokens, state: str, rule: str, scale: float, keep: bool
-) -> tuple[str, str, str]:  # fmt: skip
-    """Results ``[B, T, H, Q / H, V]``, the last state, and where they are to be kept the states of all tokens ``[T, B,
-    H, K, V]``."""
+def _tokens(
+    body: Body, rule: str, q: str, k: str, v: str, decay: str, rate: str, heads: tuple[int, int, int], size: int
+) -> _Tokens:
+    """``[B, T, heads, size]`` of queries, keys and values, with ``heads`` of queries, of keys and of the state;
+    logarithms of factors of the state ``[B, T, H, K or 1]``, factors of what is added ``[B, T, H or 1]``."""
     if rule not in _RULES:
         raise Unsupported(f"update_rule {rule!r}")
-    given = [tokens.queries, tokens.keys, tokens.values]
-    given += [x for x, has in ((tokens.decay, "gated" in rule), (tokens.rate, "delta" in rule)) if has]
-    if not all(given):
+    if ("gated" in rule and not decay) or ("delta" in rule and not rate):
         raise ValueError(f"update_rule {rule!r} needs decay and beta for what it is called after")
+    of_queries, of_keys, of_state = heads
+    return _Tokens(
+        _queries(body, q, of_queries, of_state, size),
+        body.emit("Unsqueeze", _repeated(body, k, of_keys, of_state, 2), body.integers(4)),
+        body.emit("Unsqueeze", v, body.integers(3)),
+        body.emit("Unsqueeze", body.emit("Exp", decay), body.integers(4)) if "gated" in rule else "",
+        body.emit("Unsqueeze", rate, body.integers(3, 4)) if "delta" in rule else "",
+    )
+
+
+def _recurrence(body: Body, tokens: _Tokens, state: str, scale: float, keep: bool) -> tuple[str, str, str]:
+    """Results ``[B, T, H, Q / H, V]``, the last state, and where they are to be kept the states of all tokens ``[T, B,
+    H, K, V]``.
+
+    A step reads the state once for what it holds for the key and for the queries, which see what is added by their
+    products with the key, and once to change it; what does not need the state is in front of all steps.
+    """
+    keys = body.transpose(tokens.keys, 0, 1, 2, 4, 3)
+    q = body.emit("Mul", tokens.queries, body.constant(np.asarray(scale, np.float32)))
+    seen = body.emit("ReduceSum", body.emit("Mul", q, keys), body.integers(4), keepdims=1)
+    asked = body.emit("Concat", keys, q, axis=3) if tokens.rate else q
+    if tokens.decay:
+        asked = body.emit("Mul", asked, body.transpose(tokens.decay, 0, 1, 2, 4, 3))
+    given = {"asked": asked, "seen": seen, "k": tokens.keys, "v": tokens.values}
+    given |= {name: x for name, x in (("decay", tokens.decay), ("rate", tokens.rate)) if x}
     found = body.emit_all(
-        "Scan", [state, *given], 3 if keep else 2, body=_step(body, rule, scale, keep), num_scan_inputs=len(given),
-        scan_input_axes=[1] * len(given), scan_output_axes=[1, 0] if keep else [1],
+        "Scan", [state, *given.values()], 3 if keep else 2, body=_step(body, list(given), keep),
+        num_scan_inputs=len(given), scan_input_axes=[1] * len(given), scan_output_axes=[1, 0] if keep else [1],
     )  # fmt: skip
     last, y, *states = found
     return y, last, states[0] if keep else ""
 
 
-def _step(body: Body, rule: str, scale: float, keep: bool) -> onnx.GraphProto:
-    """S, q, k, v, decay?, rate? -> S, what q finds in it, and S again to ``keep``."""
+def _step(body: Body, given: list[str], keep: bool) -> onnx.GraphProto:
+    """S and what is ``given`` of a token -> S, what its queries find in it, and S again to ``keep``."""
     step = NodeWriter("token")
-    names = ["S", "q", "k", "v", *(["decay"] if "gated" in rule else []), *(["rate"] if "delta" in rule else [])]
-    state, (q, k, v) = "S", names[1:4]
-    if "gated" in rule:
-        state = step.emit("Mul", state, step.emit("Unsqueeze", "decay", body.integers(3)))
-    if "delta" in rule:
-        known = step.emit("MatMul", step.emit("Unsqueeze", k, body.integers(2)), state)
-        apart = step.emit("Sub", v, step.emit("Squeeze", known, body.integers(2)))
-        v = step.emit("Mul", apart, step.emit("Unsqueeze", "rate", body.integers(2)))
-    added = step.emit("Mul", step.emit("Unsqueeze", k, body.integers(3)), step.emit("Unsqueeze", v, body.integers(2)))
-    state = step.emit("Add", state, added)
-    y = step.emit("Mul", step.emit("MatMul", q, state), body.constant(np.asarray(scale, np.float32)))
+    y, v = step.emit("MatMul", "asked", "S"), "v"
+    if "rate" in given:
+        known, y = step.slice(y, 2, 0, 1), step.slice(y, 2, 1, _LAST)
+        v = step.emit("Mul", step.emit("Sub", v, known), "rate")
+    y = step.emit("Add", y, step.emit("Mul", "seen", v))
+    kept = step.emit("Mul", "S", "decay") if "decay" in given else "S"
+    state = step.emit("Add", kept, step.emit("Mul", "k", v))
     results = [state, y, *([step.emit("Identity", state)] if keep else [])]
     inputs, outputs = (
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ends] for ends in (names, results)
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ends]
+        for ends in (["S", *given], results)
     )
     return helper.make_graph(step.nodes, "token", inputs, outputs)
 
@@ -166,16 +182,14 @@ def _gated_delta_net(body: Body) -> tuple[str, str]:
     if body.attributes.get("qk_l2_norm", 0):
         q, k = (_unit(body, x) for x in (q, k))
     rule = body.text("update_rule", "gated_delta")
-    decay = body.emit("Exp", _log_decay(body, of_state, size)) if "gated" in rule else ""
-    rate = _rate(body, of_state) if "delta" in rule else ""
-    tokens = _Tokens(
-        _queries(body, q, heads, of_state, size), _repeated(body, k, of_keys, of_state, 2), v, decay, rate
-    )
+    decay = _log_decay(body, of_state, size) if body.input(4) else ""
+    rate = _rate(body, of_state) if body.input(5) else ""
+    tokens = _tokens(body, rule, q, k, v, decay, rate, (heads, of_keys, of_state), size)
     if body.input(6):
         state = body.transpose(body.input(6), 0, 1, 3, 2)
     else:
         state = body.constant(np.zeros((body.shape(0)[0], of_state, size, wide), np.float32))
-    y, last, _ = _recurrence(body, tokens, state, rule, _scaling(body, size), False)
+    y, last, _ = _recurrence(body, tokens, state, _scaling(body, size), False)
     most = max(heads, of_state)
     whole = len(body.shape(0)) == 4
     y = body.reshape(y, *((0, 0) if whole else (-1,)), most, wide)
