@@ -41,6 +41,8 @@ def _write_script(board: Board, compiler: str, folder: Path) -> None:
         "VECTORS": board.vectors,
         "CODE": board.code.origin,
         "CODE_SIZE": board.code.size,
+        "CONSTANTS": board.constants.origin,
+        "CONSTANTS_SIZE": board.constants.size,
         "RAM": board.ram.origin,
         "RAM_SIZE": board.ram.size,
         "STACK_SIZE": _STACK_SIZE,

@@ -14,21 +14,25 @@ _MIB = 1 << 20
 _VECTORS_SIZE = 0x400
 
 
-def _board(machine: str, code: int, ram: int) -> Board:
-    """A board with 4 MiB for code, which begins with the vectors, and 4 MiB of memory."""
-    return Board(machine, code, Region(code + _VECTORS_SIZE, 4 * _MIB - _VECTORS_SIZE), Region(ram, 4 * _MIB))
+def _board(machine: str, code: int, ram: int, psram: int) -> Board:
+    """A board with 4 MiB for code, which begins with the vectors, 4 MiB of memory and 16 MiB of PSRAM."""
+    whole = Region(code + _VECTORS_SIZE, 4 * _MIB - _VECTORS_SIZE)
+    return Board(machine, code, whole, Region(psram, 16 * _MIB), Region(ram, 4 * _MIB))
 
 
-_AN385 = _board("mps2-an385", 0x0000_0000, 0x2000_0000)
-_AN547 = Board("mps3-an547", 0x0000_0000, Region(0x1100_0000, 2 * _MIB), Region(0x3100_0000, 4 * _MIB))
+_AN385 = _board("mps2-an385", 0x0000_0000, 0x2000_0000, 0x2100_0000)
+_AN547 = Board(
+    "mps3-an547", 0x0000_0000, Region(0x1100_0000, 2 * _MIB), Region(0x7000_0000, 512 * _MIB),
+    Region(0x3100_0000, 4 * _MIB),
+)  # fmt: skip
 _BOARDS = {
     # QEMU has no board with a Cortex-M0 and much memory. A Cortex-M3 executes Armv6-M code unchanged.
     "cortex-m0": _AN385,
     "cortex-m0plus": _AN385,
     "cortex-m3": _AN385,
-    "cortex-m4": _board("mps2-an386", 0x0000_0000, 0x2000_0000),
-    "cortex-m7": _board("mps2-an500", 0x0000_0000, 0x2000_0000),
-    "cortex-m33": _board("mps2-an505", 0x1000_0000, 0x3800_0000),
+    "cortex-m4": _board("mps2-an386", 0x0000_0000, 0x2000_0000, 0x2100_0000),
+    "cortex-m7": _board("mps2-an500", 0x0000_0000, 0x2000_0000, 0x6000_0000),
+    "cortex-m33": _board("mps2-an505", 0x1000_0000, 0x3800_0000, 0x8000_0000),
     "cortex-m55": _AN547,
     # Nor one with a Cortex-M85, whose instructions a Cortex-M55 has as well.
     "cortex-m85": _AN547,

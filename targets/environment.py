@@ -23,11 +23,13 @@ class Region:
 
 @record
 class Board:
-    """A machine that QEMU emulates, by its name there; the core starts by the vector table at ``vectors``."""
+    """A machine that QEMU emulates, by its name there; the core starts by the vector table at ``vectors``.
+    ``constants`` is the largest of its memories, which has the weights."""
 
     machine: str
     vectors: int
     code: Region
+    constants: Region
     ram: Region
 
 

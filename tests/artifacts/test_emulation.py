@@ -65,6 +65,14 @@ def test_samples_come_and_outputs_go(machine: Machine, tmp_path: Path) -> None:
     assert len(found) == 3
 
 
+@pytest.mark.parametrize("machine", ON_BOARDS)
+def test_weights_may_be_larger_than_memory_for_code(machine: Machine, tmp_path: Path) -> None:
+    last = (3 << 20) - 1
+    body = f"static const float w[] = {{1, 2, [{last}] = 7}};\ny[0] = w[0]; y[1] = w[1]; y[2] = w[{last} - *n];"
+    (result,) = run(machine, tmp_path, body)
+    assert result["the y"].tolist() == [1, 2, 7]
+
+
 @pytest.mark.parametrize("machine", [ON_LINUX, ON_BOARDS[3]])
 def test_memory_is_adverse(machine: Machine, tmp_path: Path) -> None:
     """Floats are NaN where the model has not written, also in the arena; tensors are aligned as little as they may."""
