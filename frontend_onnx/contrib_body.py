@@ -89,6 +89,10 @@ class Body(NodeWriter):
         rank = len(self.shape(place))
         return self.transpose(x, 0, *range(2, rank), 1)
 
+    def wide(self, place: int) -> str:
+        """The operand as float32; empty where it is absent."""
+        return self.cast(self.input(place), np.float32) if self.input(place) else ""
+
     # ---- quantized operands
 
     def real(self, first: int, axis: int | None = None) -> str:

@@ -43,12 +43,12 @@ def _linear_attention(body: Body) -> tuple[str, str]:
     heads, of_state = (int(body.attributes[name]) for name in ("q_num_heads", "kv_num_heads"))
     size, wide = _parts(body, 0, heads), _parts(body, 2, of_state)
     rule, window = body.text("update_rule", "gated_delta"), int(body.attributes.get("state_window", 0))
-    decay = body.input(4) and body.reshape(_float(body, 4), 0, 0, of_state, _parts(body, 4, of_state))
-    q = body.reshape(_float(body, 0), 0, 0, heads, size)
-    k, of_keys = body.reshape(_float(body, 1), 0, 0, -1, size), body.shape(1)[2] // size
-    v = body.reshape(_float(body, 2), 0, 0, of_state, wide)
-    tokens = _tokens(body, rule, q, k, v, decay, _float(body, 5), (heads, of_keys, of_state), size)
-    state = _float(body, 3)
+    decay = body.input(4) and body.reshape(body.wide(4), 0, 0, of_state, _parts(body, 4, of_state))
+    q = body.reshape(body.wide(0), 0, 0, heads, size)
+    k, of_keys = body.reshape(body.wide(1), 0, 0, -1, size), body.shape(1)[2] // size
+    v = body.reshape(body.wide(2), 0, 0, of_state, wide)
+    tokens = _tokens(body, rule, q, k, v, decay, body.wide(5), (heads, of_keys, of_state), size)
+    state = body.wide(3)
     if state and window:
         state = body.emit("Squeeze", body.slice(state, 0, window - 1, window), body.integers(0))
     elif not state:
@@ -76,11 +76,6 @@ def _zeros(body: Body, shape: tuple[int, ...], dtype: np.dtype = _FLOAT) -> str:
     batch = body.emit("Shape", body.input(0), start=0, end=1)
     extents = body.emit("Concat", batch, body.integers(*shape), axis=0)
     return body.emit("Expand", body.constant(np.zeros((), dtype)), extents)
-
-
-def _float(body: Body, place: int) -> str:
-    """The operand as float32, in which the recurrence is computed; empty where it is absent."""
-    return body.cast(body.input(place), np.float32) if body.input(place) else ""
 
 
 def _repeated(body: Body, x: str, heads: int, wanted: int, axis: int) -> str:
@@ -215,12 +210,12 @@ def _queries_keys_values(body: Body) -> tuple[str, str, str, tuple[int, int, int
     """``[B, T, heads, size]`` each; heads of q, of k, of the state, the sizes of keys and of values."""
     if body.input(1):
         (heads, size), of_keys, (of_state, wide) = body.shape(0)[-2:], body.shape(1)[-2], body.shape(2)[-2:]
-        q, k, v = (_float(body, place) for place in range(3))
+        q, k, v = (body.wide(place) for place in range(3))
     else:
         _, of_state, wide, size = body.shape(6)
         heads = of_keys = (body.shape(0)[-1] - of_state * wide) // (2 * size)
         ends = np.cumsum([0, heads * size, heads * size, of_state * wide])
-        q, k, v = (body.slice(_float(body, 0), -1, int(a), int(b)) for a, b in pairwise(ends))
+        q, k, v = (body.slice(body.wide(0), -1, int(a), int(b)) for a, b in pairwise(ends))
     shapes = ((heads, size), (of_keys, size), (of_state, wide))
     q, k, v = (_by_sequence(body, x, *shape) for x, shape in zip((q, k, v), shapes))
     return q, k, v, (heads, of_keys, of_state, size, wide)
@@ -238,7 +233,7 @@ def _log_decay(body: Body, heads: int, size: int) -> str:
     each = int(np.prod(shape)) // heads
     if each not in (1, size):
         raise ValueError(f"a decay of {list(shape)} for each token, {heads} heads and keys of {size}")
-    x = _by_sequence(body, _float(body, 4), heads, each)
+    x = _by_sequence(body, body.wide(4), heads, each)
     kind = body.text("gate_activation", "none")
     if kind == "none":
         return x
@@ -254,7 +249,7 @@ def _log_decay(body: Body, heads: int, size: int) -> str:
 
 
 def _rate(body: Body, heads: int) -> str:
-    x = _by_sequence(body, _float(body, 5), heads)
+    x = _by_sequence(body, body.wide(5), heads)
     match body.text("beta_activation", "none"):
         case "none":
             return x
@@ -266,8 +261,8 @@ def _rate(body: Body, heads: int) -> str:
 
 def _gate(body: Body) -> tuple[str, str]:
     """a ``[B, T, H]``, bias, scale, b? -> scale * softplus(a + bias), sigmoid(b)"""
-    opened = body.emit("Softplus", body.emit("Add", _float(body, 0), body.input(1)))
-    rate = body.emit("CastLike", body.emit("Sigmoid", _float(body, 3)), body.input(0)) if body.input(3) else ""
+    opened = body.emit("Softplus", body.emit("Add", body.wide(0), body.input(1)))
+    rate = body.emit("CastLike", body.emit("Sigmoid", body.wide(3)), body.input(0)) if body.input(3) else ""
     return body.emit("CastLike", body.emit("Mul", body.input(2), opened), body.input(0)), rate
 
 
@@ -330,7 +325,7 @@ def _history(body: Body, whole: str, before: int, back: int) -> str:
 
 def _gated_norm(body: Body) -> str:
     """x ``[.., n * C]``, scale ``[C]``, gate of the shape of x; in float32."""
-    x, scale, gate = (body.cast(body.input(place), np.float32) for place in range(3))
+    x, scale, gate = (body.wide(place) for place in range(3))
     width = body.shape(1)[0]
     grouped = body.reshape(x, *[0] * (len(body.shape(0)) - 1), -1, width)
     body.opset = 23
