@@ -63,8 +63,8 @@ def test_cases_are_near_and_far() -> None:
 @pytest.mark.parametrize("size", [40, 200])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_neighbours_are_added_by_vectors(size: int, stride: int) -> None:
-    count = (size - 2) // stride + 1
-    operands = [np.zeros((1, 4, count * count), np.float32), np.array([size, size]), np.array([2, 2])]
+    count = (size - 3) // stride + 1
+    operands = [np.zeros((1, 9, count * count), np.float32), np.array([size, size]), np.array([3, 3])]
     proto, _ = one_node("Col2Im", operands, 18, [1, 2], strides=[stride, stride])
     (kernel,) = lower_graph(optimize(import_model(proto)), select("x86", cpu="x86-64-v4")).kernels
     added = [s.value for s in walk_stmts(kernel.body) if isinstance(s, Store) and isinstance(s.value, Binary)]
