@@ -40,8 +40,7 @@ from ..ops.attributes import integer
 from ..ops.nest_tools import AxisSplit, Index, loops
 from ..ops.reduction_nest import highest, lowest
 from .generic import NestAdapter
-from .kept_exponentials import has_vectors
-from .kernel import KernelContext
+from .kernel import KernelContext, has_vectors
 from .vectorize import stripes
 from .vectorizer import VECTOR_DTYPES
 

@@ -51,8 +51,8 @@ from .helium.windows import (
     lower_helium_window_sums,
 )
 from .int_recurrent import is_int_recurrent, lower_int_recurrent
-from .kept_exponentials import has_vectors, lower_kept_exponentials
-from .kernel import KernelContext
+from .kept_exponentials import lower_kept_exponentials
+from .kernel import KernelContext, has_vectors
 from .matrix_tiles import is_tiled, lower_tiled, tiled_cost, tiled_halo
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows

@@ -12,10 +12,6 @@ from .generic import NestAdapter
 from .kernel import KernelContext
 
 
-def has_vectors(ctx: KernelContext) -> bool:
-    return max(ctx.cpu.f32_lanes) > 1 and not ctx.cpu.microcontroller
-
-
 def lower_kept_exponentials(ctx: KernelContext) -> Block:
     """The nest of the anchor, an ``int_softmax``."""
     assert ctx.anchor is not None

@@ -290,3 +290,8 @@ class OneScratch(KernelContext):
         if key not in self.made:
             self.made[key] = super().temporary(stem, dtype, shape, align)
         return self.made[key]
+
+
+def has_vectors(ctx: KernelContext) -> bool:
+    """Whether the CPU has vectors of floats, and memory to spend for their sake."""
+    return max(ctx.cpu.f32_lanes) > 1 and not ctx.cpu.microcontroller

@@ -21,8 +21,7 @@ from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.nest_tools import Index, dim_stems, loops
 from .generic import NestAdapter
-from .kept_exponentials import has_vectors
-from .kernel import KernelContext
+from .kernel import KernelContext, has_vectors
 from .tensors import TensorRef
 
 ROWS = 4

@@ -21,8 +21,7 @@ from ..ir.types import DType
 from ..ops.attributes import flag, integer
 from ..ops.nest_tools import AxisSplit, Index, loops
 from .generic import NestAdapter
-from .kept_exponentials import has_vectors
-from .kernel import KernelContext
+from .kernel import KernelContext, has_vectors
 from .vectorize import stripes
 
 NEAR = 64 << 10
