@@ -93,6 +93,10 @@ class Body(NodeWriter):
         """The operand as float32; empty where it is absent."""
         return self.cast(self.input(place), np.float32) if self.input(place) else ""
 
+    def silu(self, x: str) -> str:
+        """x * sigmoid(x)"""
+        return self.emit("Mul", x, self.emit("Sigmoid", x))
+
     # ---- quantized operands
 
     def real(self, first: int, axis: int | None = None) -> str:

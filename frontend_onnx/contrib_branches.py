@@ -104,7 +104,7 @@ def _scaled_silu(body: Body) -> str:
     """z * sigmoid(z) of z = scale * x, each rounded."""
     factor = body.wide(1) if body.input(1) else body.constant(np.asarray(body.attributes.get("alpha", 1.0), "f4"))
     z = body.emit("CastLike", body.emit("Mul", body.wide(0), factor), body.input(0))
-    return body.emit("Mul", z, body.emit("Sigmoid", z))
+    return body.silu(z)
 
 
 RULES: Mapping[str, Rule] = {

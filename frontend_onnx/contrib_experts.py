@@ -139,7 +139,7 @@ def _activated(body: Body, x: str, rows: int) -> str:
         case "gelu":
             return body.emit("Gelu", x, approximate="tanh")
         case "silu":
-            return body.emit("Mul", x, body.emit("Sigmoid", x))
+            return body.silu(x)
         case "identity":
             return x
         case "swiglu" if body.attributes.get("swiglu_fusion", 0) == _INTERLEAVED:

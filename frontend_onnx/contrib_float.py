@@ -156,7 +156,7 @@ def _group_normalization(body: Body, x: str) -> str:
         num_groups=body.attributes["groups"], epsilon=body.attributes.get("epsilon", 1e-5),
     )  # fmt: skip
     y = body.channels_last(y, 0) if last else y
-    return body.emit("Mul", y, body.emit("Sigmoid", y)) if activation else y
+    return body.silu(y) if activation else y
 
 
 def _skip_group_normalization(body: Body) -> tuple[str, ...]:

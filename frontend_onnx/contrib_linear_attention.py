@@ -290,7 +290,7 @@ def _causal_convolution(body: Body) -> tuple[str, str]:
     y = body.emit("Conv", whole, body.input(1), body.input(2), group=channels, dilations=[dilation])
     kind = body.text("activation", "none")
     if kind in ("silu", "swish"):
-        y = body.emit("Mul", y, body.emit("Sigmoid", y))
+        y = body.silu(y)
     elif kind != "none":
         raise Unsupported(f"activation {kind!r}")
     states = [_history(body, whole, before, back) for back in reversed(range(window or 1))]
@@ -331,12 +331,11 @@ def _gated_norm(body: Body) -> str:
     body.opset = 23
     y = body.emit("RMSNormalization", grouped, scale, axis=-1, epsilon=body.attributes.get("epsilon", 1e-5))
     y = body.reshape(y, *[0] * (len(body.shape(0)) - 1), -1)
-    opened = body.emit("Sigmoid", gate)
     match body.text("activation", "silu"):
         case "silu" | "swish":
-            opened = body.emit("Mul", gate, opened)
+            opened = body.silu(gate)
         case "sigmoid":
-            pass
+            opened = body.emit("Sigmoid", gate)
         case other:
             raise Unsupported(f"activation {other!r}")
     return body.emit("CastLike", body.emit("Mul", y, opened), body.input(0))

@@ -7,13 +7,13 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
 from .contrib_body import Body, Rule, Unsupported
+from .node_writer import NodeWriter
 
 _ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"})
 _DEFAULT = ("Sigmoid", "Tanh", "Tanh")
@@ -99,21 +99,13 @@ def _step(
 ) -> onnx.GraphProto:  # fmt: skip
     """h, c, gates of x, and whether the step counts where sequences have ``ends`` -> h, c, h. Gates are in ONNX's
     order: input, output, forget, cell."""
-    nodes: list[onnx.NodeProto] = []
-
-    def emit(op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
-        results = [f"d{number}_{len(nodes)}_{place}" for place in range(outputs)]
-        nodes.append(helper.make_node(op_type, list(inputs), results, **attributes))
-        return results
-
-    def one(op_type: str, *inputs: str, **attributes: Any) -> str:
-        return emit(op_type, *inputs, **attributes)[0]
-
+    writer = NodeWriter(f"d{number}_")
+    one = writer.emit
     h, c, given = (f"d{number}_{name}" for name in ("h", "c", "x"))
-    stored, step, offset = emit("DynamicQuantizeLinear", h, outputs=3)
+    stored, step, offset = writer.emit_all("DynamicQuantizeLinear", [h], 3)
     summed = one("Cast", one("MatMulInteger", stored, recurrence, offset, *([zero] if zero else [])), to=1)
     gates = one("Add", given, one("Mul", summed, one("Mul", step, scale)))
-    i, o, f, g = emit("Split", gates, outputs=4, axis=-1, num_outputs=4)
+    i, o, f, g = writer.emit_all("Split", [gates], 4, axis=-1, num_outputs=4)
     seen = [body.slice(peepholes, 0, n * hidden, (n + 1) * hidden) for n in range(3)] if peepholes else None
     if seen is not None:
         i, f = one("Add", i, one("Mul", seen[0], c)), one("Add", f, one("Mul", seen[2], c))
@@ -143,7 +135,7 @@ def _step(
     else:
         again = one("Identity", state)
     results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (state, cell, again)]
-    return helper.make_graph(nodes, f"direction{number}", inputs, results)
+    return helper.make_graph(writer.nodes, f"direction{number}", inputs, results)
 
 
 RULES: Mapping[str, Rule] = {"DynamicQuantizeLSTM": _dynamic_quantize_lstm}
