@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..ir.loops import Expr
 from ..ir.types import DType
 
 KEYS = {DType.F32: DType.I32, DType.F64: DType.I64}
@@ -38,3 +39,9 @@ def spare_keys(dtype: DType) -> int:
     """How many keys are beyond each infinity: those of NaN, which ``keys + spare_keys`` brings below all numbers and
     ``keys - spare_keys`` above them."""
     return 2 ** {DType.F32: 23, DType.F64: 52}[dtype] - 1
+
+
+def key_of(bits_of_float: Expr) -> Expr:
+    """The key of a float by its bits, in compiled code."""
+    last = 8 * bits_of_float.type.dtype.size - 1
+    return bits_of_float ^ ((bits_of_float >> last) & (2**last - 1))

@@ -9,7 +9,7 @@ from ..ir.graph import Node
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, If, Space, Store, Type, as_expr, binary, const
 from ..ir.types import DType
 from .attributes import text
-from .float_keys import KEYS, spare_keys
+from .float_keys import KEYS, key_of, spare_keys
 from .nest_tools import Lets, accumulator, loops, operand, optional, register, serial_loop, write_as
 from .opdef import NestContext
 from .trees import is_greatest
@@ -79,12 +79,6 @@ def row_keys(
         return (*lets.block, *(store(keys[c * columns + k], each) for k, each in enumerate(moved)))
 
     return lambda column: keys[column], (*block, *serial_loop(ctx, "c", count, body))
-
-
-def key_of(bits_of_float: Expr) -> Expr:
-    """The key of a float by its bits (``float_keys.py``)."""
-    last = 8 * bits_of_float.type.dtype.size - 1
-    return bits_of_float ^ ((bits_of_float >> last) & (2**last - 1))
 
 
 class Totals:

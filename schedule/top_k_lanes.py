@@ -19,6 +19,7 @@ from ..ir.loops import I32, Alloc, Block, Buffer, Expr, Let, LoopKind, Space, Sp
 from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import flag, integer
+from ..ops.float_keys import key_of
 from ..ops.nest_tools import AxisSplit, Index, loops
 from .generic import NestAdapter
 from .kernel import KernelContext, has_vectors
@@ -130,5 +131,4 @@ def _key(value: Expr) -> Expr:
     """An integer in the order of the elements, below and above which 32 bits have others. -0.0 has that of 0.0."""
     if value.type.dtype is not DType.F32:
         return convert(value, DType.I32)
-    words = bits(value + 0.0, DType.I32)
-    return select(ne(value, value), _MOST - 1, select(lt(words, 0), words ^ _MOST, words))
+    return select(ne(value, value), _MOST - 1, key_of(bits(value + 0.0, DType.I32)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ccml.errors import CcmlError
 
-from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, f, run_compiled
+from tests.frontend_onnx.test_contrib_float import Case, check_like_onnxruntime, f, run_compiled
 
 FLAT = {"num_branches": 2}
 KEYS = [f(2, 3, 2, 4), f(2, 3, 2, 4), f(2, 3, 4), f(2, 4), f(2, 4)]
@@ -31,10 +31,7 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_like_onnxruntime(name: str) -> None:
-    model, feeds = CASES[name].model()
-    for y, expected in zip(run_compiled(model, feeds), by_onnxruntime(model, feeds), strict=True):
-        assert y.shape == expected.shape
-        np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
+    check_like_onnxruntime(CASES[name], rtol=1e-5, atol=1e-6)
 
 
 def test_refused() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ccml.errors import CcmlError
 
-from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, f, run_compiled
+from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, check_like_onnxruntime, f, run_compiled
 
 SWIGLU = {"activation_type": "swiglu", "swiglu_fusion": 1}
 
@@ -77,9 +77,7 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_like_onnxruntime(name: str) -> None:
-    model, feeds = CASES[name].model()
-    (wanted,), (found,) = by_onnxruntime(model, feeds), run_compiled(model, feeds)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    check_like_onnxruntime(CASES[name])
 
 
 def test_shares_by_other_scores() -> None:
