@@ -71,6 +71,7 @@ from .sum_pool import is_sum_pool, lower_sum_pool
 from .tap_products import is_tap_products, lower_tap_products, tap_products_cost
 from .tensors import Halo
 from .top_k_lanes import is_top_k_lanes, lower_top_k_lanes
+from .top_k_selection import is_top_k_selection, lower_top_k_selection
 from .transposed import is_transposed
 from .transposed_contraction import is_transposed_contraction, lower_transposed_contraction, transposed_halo
 from .transposed_depthwise import is_transposed_depthwise, lower_transposed_depthwise
@@ -380,6 +381,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("vectors of extremes", _anchors("arg_reduce"), is_vector_arg_reduce, lower_arg_reduce, _scalar(10)),
     Generator("overlap-add", _anchors("col2im"), has_vectors, lower_overlap_add, _scalar(10)),
     Generator("lists in lanes", _anchors("top_k"), is_top_k_lanes, lower_top_k_lanes, _scalar(10)),
+    Generator("selection", _anchors("top_k"), is_top_k_selection, lower_top_k_selection, _scalar(12)),
     Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)

@@ -8,27 +8,25 @@ best so far, and those that come behind it move on by one::
                                                          and places with them
 
 The elements come in the order of their indices, and an equal one is not passed: what is equal stays in this order, as
-in the plain nest. Keys are integers in the order of the elements (``ops/float_keys.py``), NaN the greatest.
+in the plain nest. Keys are integers in the order of the elements (``schedule/sort_keys.py``), NaN the greatest.
 """
 
 from __future__ import annotations
 
-from ..ir.build import bits, convert, gt, load, lt, ne, select, store
+from ..ir.build import gt, load, lt, select, store
 from ..ir.graph import Node
 from ..ir.loops import I32, Alloc, Block, Buffer, Expr, Let, LoopKind, Space, Splat, Stmt, Type, Var, as_expr
 from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..ops.attributes import flag, integer
-from ..ops.float_keys import key_of
 from ..ops.nest_tools import AxisSplit, Index, loops
 from .generic import NestAdapter
 from .kernel import KernelContext, has_vectors
+from .sort_keys import SHORT_KEYED, sort_key
 from .vectorize import stripes
 
 NEAR = 64 << 10
 """Bytes of the lines that are turned at once."""
-_KEYED = frozenset({DType.F32, DType.I8, DType.U8, DType.I16, DType.U16})
-"""Elements with keys that leave the ends of 32 bits free."""
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 
 
@@ -38,7 +36,7 @@ def is_top_k_lanes(ctx: KernelContext) -> bool:
     assert node is not None
     x, axis = node.operands[0], integer(node.attrs, "axis")
     kept = AxisSplit.of(x, (axis,)).kept
-    if not has_vectors(ctx) or x.dtype not in _KEYED or not kept or 0 in x.shape:
+    if not has_vectors(ctx) or x.dtype not in SHORT_KEYED or not kept or 0 in x.shape:
         return False
     lanes = max(ctx.cpu.f32_lanes)
     turned = axis == len(x.shape) - 1
@@ -117,7 +115,7 @@ class _TopK:
         key, here = (Var(names.fresh(stem), best.type) for stem in ("key", "here"))
         behind = [Var(names.fresh("behind"), Type(DType.BOOL, lanes)) for _ in range(self.k)]
         block: list[Stmt] = [
-            Let(value, element), Let(key, _key(value)), Let(here, I32(r) if lanes == 1 else Splat(I32(r), lanes)),
+            Let(value, element), Let(key, sort_key(value)), Let(here, I32(r) if lanes == 1 else Splat(I32(r), lanes)),
             *(Let(var, (gt if self.largest else lt)(key, best[j])) for j, var in enumerate(behind)),
         ]  # fmt: skip
         for j in reversed(range(self.k)):
@@ -126,9 +124,3 @@ class _TopK:
                 block.append(store(buffer[j], select(behind[j], moved, buffer[j])))
         return tuple(block)
 
-
-def _key(value: Expr) -> Expr:
-    """An integer in the order of the elements, below and above which 32 bits have others. -0.0 has that of 0.0."""
-    if value.type.dtype is not DType.F32:
-        return convert(value, DType.I32)
-    return select(ne(value, value), _MOST - 1, key_of(bits(value + 0.0, DType.I32)))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.frontend_onnx import import_model
 from ccml.ir.loops import Select, Store
 from ccml.ir.loops_rewrite import walk_stmts
@@ -15,6 +14,7 @@ from ccml.program.build import lower_graph
 from ccml.targets import select
 
 from tests.frontend_onnx.graphs import one_node
+from tests.schedule.top_k_order import check_order, with_specials
 
 CASES = [
     ((2, 64, 37), 1, 5), ((2, 40, 64), 2, 5), ((3, 24, 20), 2, 1), ((20, 7, 33), 0, 3), ((35, 90), 1, 16),
@@ -27,21 +27,8 @@ CASES = [
 @pytest.mark.parametrize("largest", [0, 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint8, np.int32])
 def test_order(shape: tuple[int, ...], axis: int, k: int, largest: int, dtype: type[Any]) -> None:
-    """By value, NaN the greatest and 0.0 as -0.0, and where equal by index."""
     rng = np.random.default_rng(4)
-    x = rng.integers(0, 7, shape).astype(dtype)
-    if dtype is np.float32:
-        for special in (np.nan, -np.inf, np.inf, -0.0, -1e-40, 3.5):
-            x[rng.random(shape) < 0.08] = special
-    else:
-        for limit in (np.iinfo(dtype).min, np.iinfo(dtype).max):
-            x[rng.random(shape) < 0.1] = limit
-    key = np.nan_to_num(x.astype(np.float64), nan=1e300, posinf=1e200, neginf=-1e200)
-    want = np.argsort(-key if largest else key, axis=axis, kind="stable").take(range(k), axis)
-    proto, feeds = one_node("TopK", [x, np.array([k])], 13, [1], axis=axis, largest=largest, outputs=2)
-    got = JitModel(lower_graph(optimize(import_model(proto)), host_machine())).run(feeds)
-    np.testing.assert_array_equal(got["y1"], want)
-    np.testing.assert_array_equal(got["y0"], np.take_along_axis(x, want, axis))
+    check_order(with_specials(rng, rng.integers(0, 7, shape).astype(dtype)), axis, k, largest)
 
 
 @pytest.mark.parametrize(("target", "cpu"), [("x86", "x86-64-v4"), ("x86", "x86-64-v3"), ("linux-arm64", "armv8-a")])
