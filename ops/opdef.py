@@ -64,6 +64,10 @@ class NestContext(Protocol):
         """One element of an operand."""
         ...
 
+    def computed(self, value: Value, index: Sequence[Expr]) -> tuple[Block, Expr]:
+        """One element of an operand that the kernel may compute itself, behind the statements that do so."""
+        ...
+
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         """Stores one element of an output, with the pointwise work that was fused behind it."""
         ...
@@ -87,6 +91,7 @@ class OpDef:
     ``tables`` are the positions of operands that are indexed by value: they do not broadcast, and transposes and
     reshapes of the result do not concern them. ``scalar`` gets their first element as a Load, to index it anew.
     ``reads_back``: the nest works in the memory of its results, so that nothing can be fused behind it.
+    ``computes_input``: the nest looks at each element of its first operand once, and lets the kernel compute it.
     """
 
     name: str
@@ -100,5 +105,6 @@ class OpDef:
     macs: Callable[[Node], int] | None = None
     tables: tuple[int, ...] = ()
     reads_back: bool = False
+    computes_input: bool = False
     attrs: Schema = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.build import ge, gt, le, lt, select, store
+from ..ir.build import convert, ge, gt, le, lt, select, store
 from ..ir.graph import Node
 from ..ir.loops import I32, Block, Expr
 from ..ir.types import DType
@@ -45,9 +45,13 @@ def reduce(ctx: NestContext, node: Node) -> Block:
 
     def element(kept: Index) -> Block:
         acc, init = accumulator(ctx, "acc", dtype, start)
-        total = split.axis_loops(
-            ctx, lambda along: (accumulate(op, acc, read_as(ctx, x, split.merge(kept, along), dtype, zero)),)
-        )
+
+        def step(along: Index) -> Block:
+            computed, value = ctx.computed(x, split.merge(kept, along))
+            value = convert(value, dtype)
+            return (*computed, accumulate(op, acc, value - zero if zero else value))
+
+        total = split.axis_loops(ctx, step)
         result = acc[0] / split.count if kind == "mean" else acc[0]
         return (*init, *total, *write_as(ctx, node.output, _output_index(node, split, kept), result))
 

@@ -328,7 +328,7 @@ _ROWS: tuple[OpDef, ...] = (
     ),
     OpDef(
         "reduce", A, "over axes; a sum of integers subtracts the zero point",
-        rd.infer_reduce, rd.evaluate_reduce,
+        rd.infer_reduce, rd.evaluate_reduce, computes_input=True,
         attrs={
             "kind": one_of("sum", "mean", "max", "min", "prod"), "axes": at.AXES, "keepdims": at.BOOL,
             **ZERO_POINT, **ACCUMULATED,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Node, Value, join_locs
+from ..ir.types import DType
 from ..ops.attributes import ints
 from ..ops.control import BODIES
 from ..ops.opdef import Kind
@@ -87,6 +88,8 @@ class _Grouping:
             )
         if _kind(node) is not Kind.ANCHOR and node.op != "reshape":
             group = self._with_producers(group, self._is_pulled)
+        if OPS[node.op].computes_input:
+            group = self._with_prologue(group, seed)
         self.groups.append(group)
         self._grouped |= group
 
@@ -138,6 +141,23 @@ class _Grouping:
                     waiting.append(place)
         return result
 
+    def _with_prologue(self, group: set[int], anchor: int) -> set[int]:
+        """``group`` with the pointwise work before an anchor that reads each element of it once."""
+        x = self.graph.nodes[anchor].operands[0]
+        before = self._producers.get(x.name)
+        if before is None or x.name in self._outputs or self._users[x.name] != {anchor}:
+            return group
+
+        def wanted(place: int, _: int) -> bool:
+            return self._is_pointwise(place, x.shape) and not self._follows_anchor(place)
+
+        if not wanted(before, anchor):
+            return group
+        prologue = self._with_producers({before}, wanted)
+        nodes = [self.graph.nodes[place] for place in prologue]
+        fits = len(group | prologue) <= MAX_MEMBERS and _is_cheap_before(self.graph.nodes[anchor], nodes)
+        return group | prologue if fits else group
+
     def _leaving(self, group: set[int]) -> tuple[Value, ...]:
         """Values of the group that are graph outputs or used outside. A recurrent operator alone may have several."""
         made = [value for place in sorted(group) for value in self.graph.nodes[place].outputs]
@@ -183,6 +203,33 @@ class _Grouping:
         if node.op == "transpose" and ints(node.attrs, "perm")[-1] != len(node.output.shape) - 1:
             return False
         return node.op != "gather" and node.output.shape == reader.output.shape
+
+
+def _is_cheap_before(anchor: Node, prologue: list[Node]) -> bool:
+    """Whether pointwise work in the loops of a reduction takes no longer than in a loop of its own.
+
+    Bytes and halfwords are added up by instructions of their own, from memory. What takes many instructions is computed
+    in vectors of neighbouring elements, of which few may be left over that a reduction takes one by one.
+    """
+    x = anchor.operands[0]
+    if x.dtype.size < 4 and x.dtype is not DType.F16:
+        return False
+    if all(node.op in _FEW_INSTRUCTIONS for node in prologue):
+        return True
+    return x.shape[-1] % _WIDEST <= x.shape[-1] // _WIDEST
+
+
+_WIDEST = 16
+"""The elements of the widest vectors."""
+
+_FEW_INSTRUCTIONS = frozenset(
+    {
+        "abs", "add", "and", "bitand", "bitcast", "bitnot", "bitor", "bitxor", "cast", "clip", "div", "eq", "ge", "gt",
+        "isinf", "isnan", "le", "lt", "max", "min", "mul", "neg", "not", "or", "relu", "shl", "shr", "sqrt", "sub",
+        "where", "xor",
+    }
+)  # fmt: skip
+"""Pointwise operators that are as many instructions for an element as for a vector."""
 
 
 def _numbers(graph: Graph, members: list[Node]) -> list[str]:

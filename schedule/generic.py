@@ -42,6 +42,11 @@ class NestAdapter:
         ref = self.ctx.refs[value.name]
         return ref[index]
 
+    def computed(self, value: Value, index: Sequence[Expr]) -> tuple[Block, Expr]:
+        body = Body(self.ctx.body, self.ctx.refs, self.ctx.names)
+        element = body.element(value, index)
+        return tuple(body.lets), element
+
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         """The body applied to the result that it begins with; another result is stored, or not needed at all."""
         if value.name in self.ctx.refs:

@@ -34,6 +34,9 @@ class PlainContext:
     def read(self, value: Value, index: Sequence[Expr]) -> Expr:
         return load(self.buffers[value.name], *index)
 
+    def computed(self, value: Value, index: Sequence[Expr]) -> tuple[Block, Expr]:
+        return (), self.read(value, index)
+
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         assert element.type == Type(value.dtype)
         return (store(self.buffers[value.name][index], element),)

@@ -212,3 +212,51 @@ def test_each_anchor_keeps_its_own_tail() -> None:
       %y : f32[2,2] = add(%r, %s)
     """
     assert kernels(text) == ["r: matmul relu", "y: matmul sigmoid add"]
+
+
+def test_pointwise_work_of_one_use_before_a_reduction_is_part_of_it() -> None:
+    text = """
+    graph g(%x: f32[3,40], %m: f32[3,1]) -> (%y)
+      %d : f32[3,40] = sub(%x, %m)
+      %s : f32[3,40] = mul(%d, %d)
+      %t : f32[3] = reduce(%s) {kind="sum", axes=[1], keepdims=false}
+      %y : f32[3] = sqrt(%t)
+    """
+    assert kernels(text) == ["y: sub mul reduce sqrt"]
+
+
+def test_a_value_with_another_user_is_not_computed_in_a_reduction() -> None:
+    text = """
+    graph g(%x: f32[3,40]) -> (%t, %y)
+      %a : f32[3,40] = abs(%x)
+      %t : f32[3] = reduce(%a) {kind="max", axes=[1], keepdims=false}
+      %y : f32[3,40] = sqrt(%a)
+    """
+    assert kernels(text) == ["a: abs", "t: reduce", "y: sqrt"]
+
+
+def test_the_tail_of_an_anchor_stays_with_it_before_a_reduction() -> None:
+    text = """
+    graph g(%x: f32[4,32], %w: f32[32,32]) -> (%t)
+      %m : f32[4,32] = matmul(%x, %w)
+      %r : f32[4,32] = relu(%m)
+      %t : f32[4] = reduce(%r) {kind="sum", axes=[1], keepdims=false}
+    """
+    assert kernels(text) == ["r: matmul relu", "t: reduce"]
+
+
+def test_what_takes_long_is_computed_in_whole_vectors() -> None:
+    """Of 40 elements a reduction would take eight one by one, and as many vectors would hold all; bytes stay."""
+
+    def text(extent: int, op: str) -> str:
+        return f"""
+        graph g(%x: f32[3,{extent}]) -> (%t)
+          %e : f32[3,{extent}] = {op}(%x)
+          %t : f32[3] = reduce(%e) {{kind="sum", axes=[1], keepdims=false}}
+        """
+
+    assert kernels(text(40, "exp")) == ["e: exp", "t: reduce"]
+    assert kernels(text(40, "abs")) == ["t: abs reduce"]
+    assert kernels(text(48, "exp")) == ["t: exp reduce"]
+    of_bytes = text(48, "abs").replace("f32", "i8")
+    assert kernels(of_bytes) == ["e: abs", "t: reduce"]

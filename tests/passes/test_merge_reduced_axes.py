@@ -43,3 +43,46 @@ def test_nothing_to_merge(shape: str, axes: str) -> None:
       %y : f32[{kept}] = reduce(%x) {{kind="max", axes=[{axes}], keepdims=true}}
     """
     assert_rewrites(merge_reduced_axes, text)
+
+
+def test_work_before_a_reduction_joins_the_dimensions() -> None:
+    before = """
+    graph g(%x: f32[2,3,4,5], %m: f32[3,1,1], %k: f32[1]) -> (%y)
+      %d : f32[2,3,4,5] = sub(%x, %m)
+      %s : f32[2,3,4,5] = mul(%d, %d)
+      %p : f32[2,3,4,5] = mul(%s, %k)
+      %y : f32[2,3] = reduce(%p) {kind="sum", axes=[2,3], keepdims=false}
+    """
+    after = """
+    graph g(%x: f32[2,3,4,5], %m: f32[3,1,1], %k: f32[1]) -> (%y)
+      %a : f32[2,3,20] = reshape(%x) {shape=[2,3,20]}
+      %b : f32[3,1] = reshape(%m) {shape=[3,1]}
+      %d : f32[2,3,20] = sub(%a, %b)
+      %s : f32[2,3,20] = mul(%d, %d)
+      %c : f32[] = reshape(%k) {shape=[]}
+      %p : f32[2,3,20] = mul(%s, %c)
+      %y : f32[2,3] = reduce(%p) {kind="sum", axes=[2], keepdims=false}
+    """
+    assert_rewrites(merge_reduced_axes, before, after, tolerance=1e-6)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "%m : f32[2,3,4,5] = softmax(%x) {axis=3}\n      %p : f32[2,3,4,5] = relu(%m)",
+        "%p : f32[2,3,4,5] = add(%x, %r)",
+    ],
+)
+def test_work_behind_an_anchor_or_with_part_of_the_dimensions_stays(work: str) -> None:
+    before = f"""
+    graph g(%x: f32[2,3,4,5], %r: f32[5]) -> (%y)
+      {work}
+      %y : f32[2,3] = reduce(%p) {{kind="sum", axes=[2,3], keepdims=false}}
+    """
+    after = f"""
+    graph g(%x: f32[2,3,4,5], %r: f32[5]) -> (%y)
+      {work}
+      %f : f32[2,3,20] = reshape(%p) {{shape=[2,3,20]}}
+      %y : f32[2,3] = reduce(%f) {{kind="sum", axes=[2], keepdims=false}}
+    """
+    assert_rewrites(merge_reduced_axes, before, after, tolerance=1e-6)
