@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ..ir.build import convert, ge, gt, lt, maximum, minimum, ne, store
+from ..ir.build import convert, gt, lt, maximum, minimum, ne, store
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, If, Unary, const
 from ..ir.types import DType
@@ -28,7 +28,7 @@ def suppress(ctx: NestContext, node: Node) -> Block:
 
     def of_class(index: tuple[Expr, ...]) -> Block:
         image, kind = index
-        boxes = _Boxes(ctx, node, image)
+        boxes = Boxes(ctx, node, image)
         kept = _Kept(ctx, left, lambda n: ctx.read(scores, (image, kind, n)))
 
         def candidate(n: Expr) -> Block:
@@ -48,7 +48,8 @@ def suppress(ctx: NestContext, node: Node) -> Block:
             def pass_on(place: Expr) -> Block:
                 names = Lets(ctx)
                 n = names.bind("n", kept.box(place))
-                overlaps = names.bind("overlaps", boxes.overlap(names, corners, n))
+                most_shared = ctx.read(operand(node, 3), ())
+                overlaps = names.bind("overlaps", overlap(names, corners, boxes.corners(names, n), most_shared))
                 stays = If(Unary("not", overlaps) & ne(n, chosen), kept.add(n))
                 return (*names.block, stays)
 
@@ -61,16 +62,23 @@ def suppress(ctx: NestContext, node: Node) -> Block:
             *serial_loop(ctx, "k", most, choose),
         )  # fmt: skip
 
-    def clear(index: tuple[Expr, ...]) -> Block:
-        zero = ctx.write(rows, index, _zero64())
-        return (If(ge(convert(index[0], I32), total[0]), zero),)
-
     return (
         *allocated, *init_total, *limit.block,
         *serial_loops(ctx, ("image", "kind"), (batch, classes), of_class),
-        *serial_loops(ctx, ("z", "j"), rows.shape, clear),
+        *clear_rows(ctx, rows, total),
         *ctx.write(number, (), convert(total[0], DType.I64)),
     )  # fmt: skip
+
+
+def clear_rows(ctx: NestContext, rows: Value, total: Buffer) -> Block:
+    """Zeros in the rows from number ``total`` on."""
+    most = rows.shape[0]
+    done = convert(total[0], INDEX.dtype)
+
+    def clear(index: tuple[Expr, ...]) -> Block:
+        return ctx.write(rows, (minimum(done + index[0], most - 1), index[1]), _zero64())
+
+    return serial_loops(ctx, ("z", "j"), (minimum(most - done, most), rows.shape[1]), clear)
 
 
 def _const(value: int) -> Expr:
@@ -81,12 +89,11 @@ def _zero64() -> Expr:
     return convert(const(0, INDEX), DType.I64)
 
 
-class _Boxes:
+class Boxes:
     """The boxes of one image."""
 
     def __init__(self, ctx: NestContext, node: Node, image: Expr) -> None:
         self.ctx, self.boxes, self.image = ctx, operand(node, 0), image
-        self.threshold: Value = operand(node, 3)
         self.centered = flag(node.attrs, "centered")
 
     def corners(self, lets: Lets, box: Expr) -> list[Expr]:
@@ -99,19 +106,20 @@ class _Boxes:
             found = [bound for one, other in pairs for bound in (minimum(one, other), maximum(one, other))]
         return [lets.bind("corner", bound) for bound in found]
 
-    def overlap(self, lets: Lets, own: list[Expr], box: Expr) -> Expr:
-        """Whether what a box with the corners ``own`` and ``box`` have in common is too much."""
-        other = self.corners(lets, box)
-        sides = []
-        for d in (0, 2):
-            low = lets.bind("low", maximum(own[d], other[d]))
-            sides.append((low, lets.bind("high", minimum(own[d + 1], other[d + 1]))))
-        common = lets.bind("common", (sides[0][1] - sides[0][0]) * (sides[1][1] - sides[1][0]))
-        areas = [lets.bind("area", (corners[1] - corners[0]) * (corners[3] - corners[2])) for corners in (own, other)]
-        union = lets.bind("union", areas[0] + areas[1] - common)
-        positive = gt(minimum(minimum(areas[0], areas[1]), minimum(common, union)), 0.0)
-        met = gt(sides[0][1], sides[0][0]) & gt(sides[1][1], sides[1][0])
-        return met & positive & gt(common / union, self.ctx.read(self.threshold, ()))
+
+def overlap(lets: Lets, own: Sequence[Expr], other: Sequence[Expr], threshold: Expr) -> Expr:
+    """Whether what boxes with these corners have in common, as a share of what they cover, is above ``threshold``; of
+    vectors, lane by lane."""
+    sides = []
+    for d in (0, 2):
+        low = lets.bind("low", maximum(own[d], other[d]))
+        sides.append((low, lets.bind("high", minimum(own[d + 1], other[d + 1]))))
+    common = lets.bind("common", (sides[0][1] - sides[0][0]) * (sides[1][1] - sides[1][0]))
+    areas = [lets.bind("area", (corners[1] - corners[0]) * (corners[3] - corners[2])) for corners in (own, other)]
+    union = lets.bind("union", areas[0] + areas[1] - common)
+    positive = gt(minimum(minimum(areas[0], areas[1]), minimum(common, union)), 0.0)
+    met = gt(sides[0][1], sides[0][0]) & gt(sides[1][1], sides[1][0])
+    return met & positive & gt(common / union, threshold)
 
 
 class _Kept:

@@ -66,6 +66,7 @@ from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .row_blocks import lower_row_blocks
 from .row_dots import is_row_dots, lower_row_dots, row_dots_share
+from .sorted_suppression import is_sorted_suppression, lower_sorted_suppression
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .sum_pool import is_sum_pool, lower_sum_pool
 from .tap_products import is_tap_products, lower_tap_products, tap_products_cost
@@ -382,6 +383,9 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("overlap-add", _anchors("col2im"), has_vectors, lower_overlap_add, _scalar(10)),
     Generator("lists in lanes", _anchors("top_k"), is_top_k_lanes, lower_top_k_lanes, _scalar(10)),
     Generator("selection", _anchors("top_k"), is_top_k_selection, lower_top_k_selection, _scalar(12)),
+    Generator(
+        "sorted suppression", _anchors("suppress"), is_sorted_suppression, lower_sorted_suppression, _scalar(10)
+    ),
     Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)

@@ -11,12 +11,13 @@ Programming, volume 3, 5.2.5). The greatest key comes first; equal ones stay in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from ..ir.build import convert, eq, ge, gt, load, lt, minimum, select, store
-from ..ir.loops import I32, Alloc, Block, Buffer, Expr, Let, Space, Splat, Stmt, Type, Var, as_expr
+from ..ir.build import convert, eq, ge, gt, le, load, lt, minimum, select, store
+from ..ir.loops import I32, Alloc, Block, Buffer, Expr, If, Let, Space, Splat, Stmt, Type, Var, as_expr
 from ..ir.loops_rewrite import loop, loop_index
 from ..ir.types import DType
 from ..record import record
@@ -35,19 +36,35 @@ Memory = Callable[[str, int], tuple[Buffer, Block]]
 
 @record
 class Keys:
-    """The first ``count`` elements of ``keys``, and where they come from. ``most`` is the greatest key that there may
-    be, ``bits`` the number of bits in which keys differ from it. Both buffers are whole vectors."""
+    """The first ``count`` elements of ``keys``, or the first ``length`` of them where only a run knows how many, and
+    where they come from. ``most`` is the greatest key that there may be, ``bits`` the number of bits in which keys
+    differ from it. Both buffers are whole vectors, the last of which least keys fill up."""
 
     keys: Buffer
     places: Buffer
     count: int
     most: int
     bits: int
+    length: Expr | None = None
+
+    @property
+    def extent(self) -> Expr:
+        return as_expr(self.count) if self.length is None else minimum(self.length, self.count)
+
+    def place(self, var: Var) -> Expr:
+        """What a loop over the keys counts."""
+        return loop_index(var, self.count) if self.length is None else var
 
 
 def sort_keys(ctx: KernelContext, memory: Memory, keys: Keys, write: Write) -> Block:
     """Calls ``write`` for all keys, in any order."""
-    return (_ranked if keys.count <= RANKED else _by_digits)(ctx, memory, keys, write)
+    if keys.count <= RANKED:
+        return _ranked(ctx, memory, keys, write)
+    many = _by_digits(ctx, memory, keys, write)
+    if keys.length is None:
+        return many
+    few = _ranked(ctx, memory, replace(keys, count=RANKED), write)
+    return (If(le(keys.length, RANKED), few, many),)
 
 
 # ---------------------------------------------------------------- ranks
@@ -58,12 +75,14 @@ def _ranked(ctx: KernelContext, memory: Memory, given: Keys, write: Write) -> Bl
     ranks, allocated = memory("ranks", -(-given.count // lanes) * lanes)
     names, blocks = ctx.names, ranks.shape[0] // lanes
     block, i = Var(names.fresh("b")), Var(names.fresh("i"))
-    first = loop_index(block, blocks) * lanes
-    each = loop_index(i, given.count)
+    first, full = (loop_index(block, blocks) * lanes, as_expr(blocks))
+    if given.length is not None:
+        first, full = block * lanes, minimum((given.length + (lanes - 1)) // lanes, blocks)
+    each = given.place(i)
     return (
         *allocated,
-        *loop(block, blocks, *_rank_vector(ctx, given, ranks, first, lanes)),
-        *loop(i, given.count, *write(convert(ranks[each], DType.INDEX), given.places[each])),
+        *loop(block, full, *_rank_vector(ctx, given, ranks, first, lanes)),
+        *loop(i, given.extent, *write(convert(ranks[each], DType.INDEX), given.places[each])),
     )  # fmt: skip
 
 
@@ -88,7 +107,7 @@ def _rank_vector(ctx: KernelContext, given: Keys, ranks: Buffer, first: Expr, la
         *loop(before, minimum(first, given.count), *count(before, lambda key: ge(key, mine))),
         *loop(beside, lanes, *count(first + beside, equal_first)),
         *loop(
-            behind, minimum(given.count - lanes - first, given.count),
+            behind, minimum(given.extent - lanes - first, given.count),
             *count(first + behind + lanes, lambda key: gt(key, mine)),
         ),
         store(ranks[first], rank[0]),
@@ -129,10 +148,10 @@ def _distribute(
     names = ctx.names
     i, key, place = Var(names.fresh("i")), Var(names.fresh("key"), I32), Var(names.fresh("place"), I32)
     to, at = Var(names.fresh("to"), I32), Var(names.fresh("at"))
-    here = loop_index(i, given.count)
+    here = given.place(i)
     slot = starts[_value(given, key, digit) + digit * _VALUES]
     return loop(
-        i, given.count, Let(key, source[0][here]), Let(place, source[1][here]),
+        i, given.extent, Let(key, source[0][here]), Let(place, source[1][here]),
         Let(to, slot), store(slot, to + 1), Let(at, convert(to, DType.INDEX)), *move(at, key, place),
     )  # fmt: skip
 
@@ -151,7 +170,7 @@ def _starts(ctx: KernelContext, given: Keys, starts: Buffer, digits: int) -> Blo
     counts = [starts[_value(given, key, digit) + digit * _VALUES] for digit in range(digits)]
     block: list[Stmt] = [
         *ctx.vectorized(loop(zero, digits * _VALUES, store(starts[zero], 0))),
-        *loop(i, given.count, Let(key, given.keys[i]), *(store(count, count + 1) for count in counts)),
+        *loop(i, given.extent, Let(key, given.keys[given.place(i)]), *(store(count, count + 1) for count in counts)),
         Alloc(total),
     ]  # fmt: skip
     for digit in range(digits):
