@@ -16,27 +16,27 @@ from operator import add
 from ..ir.build import convert, maximum, minimum, store
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Block, Expr
-from ..ir.types import DType
 from .attributes import ints
 from .integer import zero_point
 from .nest_tools import Index, Lets, dim_stems, loops, operand, read_as, serial_loops, write_as
 from .opdef import NestContext
 
 Read = Callable[[Expr], Expr]
-"""The element with that index along an axis, as i32."""
+"""The element with that index along an axis, in the type of the sums."""
 
 
 def interpolate(ctx: NestContext, node: Node) -> Block:
     """Loops over the output; of two axes, over what lies between them once more for each line."""
     axes, x, stems = ints(node.attrs, "axes"), operand(node, 0), dim_stems(node.output.type.rank)
     first, shape, zero = axes[0], node.output.shape, zero_point(node.attrs)
+    dtype = node.output.dtype
     if len(axes) == 1:
 
         def place(outer: Index) -> Block:
             taps = Taps(ctx, node, 0, outer[first])
 
             def element(inner: Index) -> Block:
-                total = taps.total(lambda at: read_as(ctx, x, (*outer[:first], at, *inner), DType.I32, zero))
+                total = taps.total(lambda at: read_as(ctx, x, (*outer[:first], at, *inner), dtype, zero))
                 return write_as(ctx, node.output, (*outer, *inner), total)
 
             return (*taps.block, *loops(ctx, stems[first + 1 :], shape[first + 1 :], element))
@@ -47,12 +47,12 @@ def interpolate(ctx: NestContext, node: Node) -> Block:
     extents = (x.shape[second], *shape[second + 1 :])
 
     def row(outer: Index) -> Block:
-        line, start = ctx.scratch("line", DType.I32, extents)
+        line, start = ctx.scratch("line", dtype, extents)
         down = Taps(ctx, node, 0, outer[first])
 
         def fill(inner: Index) -> Block:
             def read(at: Expr) -> Expr:
-                return read_as(ctx, x, (*outer[:first], at, *outer[first + 1 :], *inner), DType.I32, zero)
+                return read_as(ctx, x, (*outer[:first], at, *outer[first + 1 :], *inner), dtype, zero)
 
             return (store(line[inner], down.total(read)),)
 

@@ -259,7 +259,7 @@ _ROWS: tuple[OpDef, ...] = (
         },
     ),
     OpDef(
-        "interpolate", A, "sums of x at indices times weights along one or two axes; integers: i32",
+        "interpolate", A, "sums of x at indices times weights along one or two axes; of integers as i32",
         ip.infer_interpolate, ip.evaluate_interpolate, attrs={"axes": at.AXES, **ZERO_POINT},
     ),
     OpDef(

@@ -23,6 +23,7 @@ from .fold_affine import fold_affine
 from .fold_constants import fold_constants
 from .fuse import fuse
 from .integerize import integerize
+from .join_taps import join_taps
 from .merge_linear_layers import merge_linear_layers
 from .merge_reduced_axes import merge_reduced_axes
 from .precision import FloatFormat, halves
@@ -72,6 +73,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("clean_up", clean_up),
     ("drop_channels", drop_channels),
     ("merge_reduced_axes", merge_reduced_axes),
+    ("join_taps", join_taps),
     ("halves", halves),
     ("bfloats", bfloats),
     ("fuse", fuse),

@@ -388,7 +388,8 @@ RULES: Mapping[str, Rule] = {
     "conv_transpose": _images, "col2im": _images, "fft": _images, "reduce": _reduce, "arg_reduce": _reduce,
     "softmax": _along("axis"), "log_softmax": _along("axis"), "int_softmax": _along("axis"),
     "normalize": _along("axes"), "rms_normalize": _along("axes"), "int_normalize": _along("axes"),
-    "cumsum": _cumulative, "cumprod": _cumulative, "top_k": _along("axis"), "pack": _pack,
+    "interpolate": _along("axes"), "top_k": _along("axis"), "pack": _pack,
+    "cumsum": _cumulative, "cumprod": _cumulative,
     "lstm": _recurrent, "gru": _recurrent, "rnn": _recurrent,
 }  # fmt: skip
 """By operator; pointwise ones have one rule for all."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from ccml.ir.types import DType, TensorType
 from ccml.ops.table import OPS
 
-from tests.ops.nest_harness import check_nest
+from tests.ops.nest_harness import check_nest, normal, run_nest
 
 RNG = np.random.default_rng(3)
 
@@ -33,12 +35,30 @@ def test_sums_wrap_around() -> None:
     check_nest("interpolate", x, *side(2, 3, 2), *side(4, 3, 2), axes=(0, 1))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axes", [(0,), (2,), (0, 1), (1, 2), (1, 3)])
+def test_floats(dtype: type[Any], axes: tuple[int, ...]) -> None:
+    """The same products and sums in the same order: the same bits."""
+    x, rng = normal(5, 4, 6, 3, dtype=dtype), np.random.default_rng(2)
+    sides = [table for axis in axes for table in side(x.shape[axis], 7, 3)]
+    tables = [rng.standard_normal(t.shape).astype(dtype) if n % 2 else t for n, t in enumerate(sides)]
+    (y,) = run_nest("interpolate", x, *tables, axes=axes)
+    want = x
+    for axis, places, weights in zip(axes, tables[::2], tables[1::2], strict=True):
+        along = [-1 if d == axis else 1 for d in range(4)]
+        terms = [want.take(places[:, t], axis) * weights[:, t].reshape(along) for t in range(3)]
+        want = terms[0] + terms[1] + terms[2]
+    np.testing.assert_array_equal(y, want)
+
+
 @pytest.mark.parametrize(
     ("types", "axes", "reason"),
     [
-        ([(DType.F32, (4, 4)), (DType.I32, (2, 2)), (DType.I32, (2, 2))], (1,), "no interpolation of f32"),
+        ([(DType.F16, (4, 4)), (DType.I32, (2, 2)), (DType.F16, (2, 2))], (1,), "no interpolation of f16"),
+        ([(DType.F32, (4, 4)), (DType.I32, (2, 2)), (DType.I32, (2, 2))], (1,), r"not both \[outputs, taps\] for f32"),
+        ([(DType.F32, (4, 4)), (DType.I32, (2, 0)), (DType.F32, (2, 0))], (1,), r"not both \[outputs, taps\]"),
         ([(DType.I8, (4, 4)), (DType.I32, (2, 2)), (DType.I32, (2, 2))], (0, 1), "2 operands do not fit 2 axes"),
-        ([(DType.I8, (4, 4)), (DType.I32, (2, 2)), (DType.I32, (2, 3))], (1,), "not both i32"),
+        ([(DType.I8, (4, 4)), (DType.I32, (2, 2)), (DType.I32, (2, 3))], (1,), r"not both \[outputs, taps\]"),
         ([(DType.I8, (4, 4)), *[(DType.I32, (2, 2))] * 4], (1, 0), "along"),
     ],
 )
