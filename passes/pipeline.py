@@ -27,6 +27,7 @@ from .join_taps import join_taps
 from .merge_linear_layers import merge_linear_layers
 from .merge_reduced_axes import merge_reduced_axes
 from .precision import FloatFormat, halves
+from .repeat_elements import repeat_elements
 from .rewrite import Pass, until_stable
 from .signed_halfwords import signed_halfwords
 from .simplify import simplify
@@ -74,6 +75,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("drop_channels", drop_channels),
     ("merge_reduced_axes", merge_reduced_axes),
     ("join_taps", join_taps),
+    ("repeat_elements", repeat_elements),
     ("halves", halves),
     ("bfloats", bfloats),
     ("fuse", fuse),
