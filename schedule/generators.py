@@ -66,6 +66,7 @@ from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .row_blocks import lower_row_blocks
 from .row_dots import is_row_dots, lower_row_dots, row_dots_share
+from .separate_maxima import is_separate_maxima, lower_separate_maxima
 from .sorted_suppression import is_sorted_suppression, lower_sorted_suppression
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .sum_pool import is_sum_pool, lower_sum_pool
@@ -390,6 +391,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
     ),
+    Generator("separate maxima", _anchors("pool"), is_separate_maxima, lower_separate_maxima, _scalar(8)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10), streams=True),
     Generator(
         "packed elementwise", _anchors(None), is_packed_elementwise, lower_packed_elementwise, _scalar(8)

@@ -30,6 +30,9 @@ from .unroll import unroll_bytes, unroll_short
 from .vectorize import vectorize, vectorize_copies
 from .vectorizer import LONG_DTYPES, VECTOR_DTYPES, Able, NotVectorizable, Vectorizer
 
+_STACK_BYTES = 32 << 10
+"""On the stack of a machine with vectors and memory for them, at most."""
+
 
 @dataclass
 class KernelContext:
@@ -128,6 +131,16 @@ class KernelContext:
         buffer = Buffer(self.names.fresh(stem), Type(dtype), tuple(shape), align=align)
         self.scratch[buffer.name] = buffer
         return buffer
+
+    def own_memory(
+        self, stem: str, dtype: DType, shape: Sequence[int], needed: int, align: int = 0
+    ) -> tuple[Buffer, Block]:
+        """Memory for one passage of the outermost loops, and the statements that provide it: on the stack where the
+        bytes ``needed`` for all such memory are few, so that each thread has its own, else of the arena."""
+        if needed > _STACK_BYTES:
+            return self.temporary(stem, dtype, shape, align), ()
+        buffer = Buffer(self.names.fresh(stem), Type(dtype), tuple(shape), Space.STACK, align=align)
+        return buffer, (Alloc(buffer),)
 
     def blocking(self, product: Product) -> Blocking:
         """How a product is cut into blocks: as decided, or with the fewest estimated cycles."""

@@ -54,8 +54,6 @@ _SPARE = 128
 """Candidates at least beyond the k best before there is a selection; else it is twice as many as these."""
 _ALL_RANKED = 128
 """Elements of a line at most that are all ranked, for which there is no selection."""
-_STACK_BYTES = 32 << 10
-"""Memory of a line up to this size is on the stack."""
 
 
 def is_top_k_selection(ctx: KernelContext) -> bool:
@@ -111,12 +109,7 @@ class _Selection:
         )  # fmt: skip
 
     def _memory(self, stem: str, extent: int) -> tuple[Buffer, Block]:
-        """On the stack where a line needs little, so that threads have their own."""
-        align = 4 * self.lanes
-        if 4 * 4 * self.room <= _STACK_BYTES:
-            buffer = Buffer(self.ctx.names.fresh(stem), I32, (extent,), Space.STACK, align=align)
-            return buffer, (Alloc(buffer),)
-        return self.ctx.temporary(stem, DType.I32, (extent,), align=align), ()
+        return self.ctx.own_memory(stem, DType.I32, (extent,), 4 * 4 * self.room, 4 * self.lanes)
 
     def _key(self, kept: Index, r: Expr) -> Expr:
         key = sort_key(self.ref[self.split.merge(kept, (r,))])
