@@ -19,19 +19,26 @@ from . import (
     contrib_experts,
     contrib_first,
     contrib_float,
+    contrib_fused,
+    contrib_grouped_attention,
+    contrib_images,
     contrib_linear_attention,
     contrib_matrices,
+    contrib_ngrams,
+    contrib_positions,
     contrib_quantized,
     contrib_recurrent,
+    contrib_signal,
 )
 from .contrib_body import Body, Rule, Unsupported
 
 DOMAIN = "com.microsoft"
-RULES: Mapping[str, Rule] = {
-    **contrib_attention.RULES, **contrib_branches.RULES, **contrib_experts.RULES, **contrib_float.RULES,
-    **contrib_linear_attention.RULES, **contrib_matrices.RULES, **contrib_quantized.RULES,
-    **contrib_recurrent.RULES,
-}  # fmt: skip
+_MODULES = (
+    contrib_attention, contrib_branches, contrib_experts, contrib_float, contrib_fused, contrib_grouped_attention,
+    contrib_images, contrib_linear_attention, contrib_matrices, contrib_ngrams, contrib_positions, contrib_quantized,
+    contrib_recurrent, contrib_signal,
+)  # fmt: skip
+RULES: Mapping[str, Rule] = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 """By name."""
 
 ONNX_RULES: Mapping[str, Rule] = {**contrib_float.ONNX_RULES, **contrib_first.RULES}

@@ -89,6 +89,21 @@ class Body(NodeWriter):
         rank = len(self.shape(place))
         return self.transpose(x, 0, *range(2, rank), 1)
 
+    def heads(self, x: str, length: int, heads: int, size: int) -> str:
+        """``x[B, S, N * H]`` of so many tokens, heads and elements of a head as ``[B, N, S, H]``."""
+        return self.transpose(self.reshape(x, -1, length, heads, size), 0, 2, 1, 3)
+
+    def merged(self, x: str, length: int, width: int) -> str:
+        """``x[B, N, S, H]`` as ``[B, S, N * H]`` of ``width`` columns."""
+        return self.reshape(self.transpose(x, 0, 2, 1, 3), -1, length, width)
+
+    def widened(self, place: int, columns: int) -> str:
+        """The operand with as many columns: with zeros behind its own, or without what is too much."""
+        x, (*ahead, extent) = self.input(place), self.shape(place)
+        if extent >= columns:
+            return x if extent == columns else self.slice(x, len(ahead), 0, columns)
+        return self.emit("Pad", x, self.integers(*[0] * (2 * len(ahead) + 1), columns - extent))
+
     def wide(self, place: int) -> str:
         """The operand as float32; empty where it is absent."""
         return self.cast(self.input(place), np.float32) if self.input(place) else ""

@@ -161,4 +161,47 @@ def _swiglu(body: Body, x: str, rows: int) -> str:
     return body.emit("Mul", opened, body.emit("Add", linear, body.number(beta)))
 
 
-RULES: Mapping[str, Rule] = {"MoE": _moe, "QMoE": _quantized_moe}
+# ---------------------------------------------------------------- choice by groups
+
+
+def _group_router(body: Body) -> tuple[str, ...]:
+    """Scores of experts ``[..., E]``, or tokens ``[T, H]`` in front of a product with the third operand ``[E, H]``, and
+    biases of experts ``[E]``: the logarithms of the sigmoids of chosen experts, or all sigmoids with and without bias.
+
+    The best groups by the sum of their best experts are chosen, then the best experts of these
+    (https://arxiv.org/abs/2412.19437, section 2.1.2).
+    """
+    experts = body.shape(1)[0]
+    scores = body.wide(0)
+    if body.input(2):
+        scores = body.emit("MatMul", scores, body.transpose(body.wide(2), 1, 0))
+    shares = body.emit("Sigmoid", body.reshape(scores, -1, experts))
+    biased = body.emit("Add", shares, body.wide(1))
+    if body.has(1) or body.has(2):
+        return "", biased, shares
+    groups, kept = (int(body.attributes.get(name, 1)) for name in ("n_group", "topk_group"))
+    best = int(body.attributes.get("group_topk", 2))
+    chosen = int(body.attributes["top_k"])
+    if not 0 < kept <= groups or experts % groups or best < 1 or not 0 < chosen <= kept * (experts // groups):
+        raise ValueError(f"{chosen} experts of {kept} of {groups} groups of {experts} experts")
+    lowest = body.constant(np.float32(-np.inf))
+    if kept < groups:
+        grouped = body.reshape(biased, -1, groups, experts // groups)
+        top, _ = body.emit_all("TopK", [grouped, body.integers(min(best, experts // groups))], 2, axis=2)
+        sums = body.emit("ReduceSum", top, body.integers(2), keepdims=0)
+        open_groups = body.emit("Unsqueeze", _best(body, sums, groups, kept), body.integers(2))
+        biased = body.reshape(body.emit("Where", open_groups, grouped, lowest), -1, experts)
+    logarithms = body.emit("Log", body.emit("Max", shares, body.constant(np.float32(1e-20))))
+    sentinel = body.constant(np.float32(body.attributes.get("router_sentinel", -1e4)))
+    routed = body.emit("Where", _best(body, biased, experts, chosen), logarithms, sentinel)
+    return (body.emit("CastLike", routed, body.input(0)),)
+
+
+def _best(body: Body, scores: str, columns: int, chosen: int) -> str:
+    """Which of the columns of each row are the greatest ones."""
+    _, places = body.emit_all("TopK", [scores, body.integers(chosen)], 2, axis=1)
+    each = body.emit("OneHot", places, body.integers(columns), body.constant(np.array([0, 1], np.int32)))
+    return body.cast(body.emit("ReduceSum", each, body.integers(1), keepdims=0), np.bool_)
+
+
+RULES: Mapping[str, Rule] = {"MoE": _moe, "MoEGroupRouter": _group_router, "QMoE": _quantized_moe}

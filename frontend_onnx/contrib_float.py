@@ -1,4 +1,4 @@
-"""Float operators of ONNX Runtime's own domain: activations, what is fused with one, normalizations of transformers."""
+"""Float operators of ONNX Runtime's own domain: activations, normalizations of transformers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ def _bias_gelu(body: Body) -> str:
 
 
 def _fast_gelu(body: Body) -> str:
+    return fast_gelu(body, body.emit("Add", body.input(0), body.input(1)) if body.input(1) else body.input(0))
+
+
+def fast_gelu(body: Body, x: str) -> str:
     """x * (tanh(x * (0.7978846 + 0.0356774 * x^2)) + 1) / 2, as the kernels have it."""
-    x = body.emit("Add", body.input(0), body.input(1)) if body.input(1) else body.input(0)
     inner = body.emit("Mul", body.emit("Mul", x, x), body.number(0.035677408136300125))
     inner = body.emit("Mul", x, body.emit("Add", inner, body.number(0.7978845608028654)))
     half = body.emit("Mul", body.emit("Tanh", inner), body.number(0.5))
@@ -28,73 +31,6 @@ def _fast_gelu(body: Body) -> str:
 def _quick_gelu(body: Body) -> str:
     x, alpha = body.input(0), body.number(body.attributes.get("alpha", 1.702))
     return body.emit("Mul", x, body.emit("Sigmoid", body.emit("Mul", x, alpha)))
-
-
-_ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
-    "Relu": (), "Sigmoid": (), "Tanh": (), "Softplus": (), "Softsign": (), "LeakyRelu": ("alpha",), "Elu": ("alpha",),
-    "ThresholdedRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Selu": ("alpha", "gamma"),
-}  # fmt: skip
-
-
-def _activated(body: Body, y: str, parameters: Sequence[float | None]) -> str:
-    """``y`` behind the activation that the node names, if any."""
-    name = body.text("activation", "")
-    if not name:
-        return y
-    if name == "Clip":
-        return body.emit("Clip", y, *("" if p is None else body.number(p) for p in parameters[:2]))
-    if name not in _ACTIVATIONS:
-        raise Unsupported(f"the activation {name}")
-    return body.emit(name, y, **dict(zip(_ACTIVATIONS[name], parameters)))
-
-
-# ---------------------------------------------------------------- fused contractions
-
-
-def _fused_conv(body: Body) -> str:
-    names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    y = body.emit(
-        "Conv", *(body.input(place) for place in range(3)), **{name: body.attributes.get(name) for name in names}
-    )
-    if body.input(3):
-        y = body.emit("Add", y, body.input(3))
-    return _activated(body, y, body.attributes.get("activation_params", ()))
-
-
-def _conv_channels_last(body: Body) -> str:
-    """Images and weights [M, kH, kW, C] have their channels last."""
-    names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    x, w = (body.channels_first(body.input(place), place) for place in range(2))
-    given = {name: body.attributes.get(name) for name in names}
-    return body.channels_last(body.emit("Conv", x, w, body.input(2), **given), 0)
-
-
-def _fused_gemm(body: Body) -> str:
-    names = ("alpha", "beta", "transA", "transB")
-    given = {name: body.attributes.get(name) for name in names}
-    y = body.emit("Gemm", *(body.input(place) for place in range(3)), **given)
-    alpha, beta, gamma = (body.attributes.get(f"activation_{name}") for name in ("alpha", "beta", "gamma"))
-    second = gamma if body.text("activation", "") == "Selu" else beta
-    return _activated(body, y, (alpha, second))
-
-
-def _fused_matmul(body: Body) -> str:
-    """Matrices may be transposed, and have their rows before the dimensions of the batch."""
-    flags = [(bool(body.attributes.get(f"trans{x}", 0)), bool(body.attributes.get(f"transBatch{x}", 0))) for x in "AB"]
-    y = body.emit("MatMul", *(_transposed(body, place, last, batch) for place, (last, batch) in enumerate(flags)))
-    alpha = body.attributes.get("alpha", 1.0)
-    return y if alpha == 1.0 else body.emit("Mul", y, body.number(alpha))
-
-
-def _transposed(body: Body, place: int, last: bool, batch: bool) -> str:
-    rank = len(body.shape(place))
-    perm = list(range(rank))
-    if batch and rank > 2:
-        perm = [*range(1, rank - 1), 0, rank - 1]
-    if last and rank > 1:
-        perm[-2:] = perm[:-3:-1]
-    x = body.input(place)
-    return x if perm == sorted(perm) else body.transpose(x, *perm)
 
 
 # ---------------------------------------------------------------- normalizations
@@ -202,7 +138,7 @@ def _embedded(body: Body, tables: Sequence[str], places: str) -> tuple[str, ...]
     index = body.constant(np.zeros(batch, np.int32))
     if body.input(7):
         ones = body.emit("Equal", body.input(7), body.constant(np.asarray(1, body.dtype(7))))
-        counted = body.emit("Cast", ones, to=6)
+        counted = body.cast(ones, np.int32)
         index = body.emit("ReduceSum", counted, body.integers(1), keepdims=0)
     return y, index, total
 
@@ -222,30 +158,6 @@ def _bias_softmax(body: Body) -> str:
         total = body.emit("Add", body.input(0), body.input(1))
     body.opset = 11  # the dimensions from the axis on are one
     return body.emit("Softmax", total, axis=axis)
-
-
-def _ngram_repeat_block(body: Body) -> str:
-    """-infinity for every word that would complete an n-gram which is there already."""
-    (batch, length), size = body.shape(0), body.attributes["ngram_size"]
-    words = body.shape(1)[1]
-    if size < 1:
-        raise ValueError(f"ngram_size is {size}")
-    count = length - size + 1
-    if count < 1:
-        return body.emit("Identity", body.input(1))
-    ids = body.input(0)
-    follows = body.slice(ids, 1, size - 1, length)
-    same = body.constant(np.ones((batch, count), np.float32))
-    if size > 1:
-        windows = np.arange(count)[:, None] + np.arange(size - 1)
-        grams = body.emit("Gather", ids, body.constant(windows), axis=1)
-        ending = body.reshape(body.slice(ids, 1, length - size + 1, length), batch, 1, size - 1)
-        matches = body.emit("Cast", body.emit("Equal", grams, ending), to=1)
-        same = body.emit("ReduceMin", matches, body.integers(2), keepdims=0)
-    zeros = body.constant(np.zeros((batch, words), np.float32))
-    blocked = body.emit("ScatterElements", zeros, follows, same, axis=1, reduction="max")
-    blocked = body.emit("Greater", blocked, body.constant(np.zeros((), np.float32)))
-    return body.emit("Where", blocked, body.number(-np.inf, 1), body.input(1))
 
 
 def _same_as(op_type: str, opset: int) -> Rule:
@@ -288,14 +200,9 @@ RULES: Mapping[str, Rule] = {
     "EmbedLayerNormalization": _embed_layer_normalization,
     "ExpandDims": _expand_dims,
     "FastGelu": _fast_gelu,
-    "FusedConv": _fused_conv,
-    "FusedGemm": _fused_gemm,
-    "FusedMatMul": _fused_matmul,
     "GatherND": _same_as("GatherND", 13),
     "GridSample": _same_as("GridSample", 16),
     "GroupNorm": lambda body: _group_normalization(body, body.input(0)),
-    "NGramRepeatBlock": _ngram_repeat_block,
-    "NhwcConv": _conv_channels_last,
     "Pad": _same_as("Pad", 13),
     "QEmbedLayerNormalization": _quantized_embed_layer_normalization,
     "QuickGelu": _quick_gelu,
@@ -303,7 +210,6 @@ RULES: Mapping[str, Rule] = {
     "SkipGroupNorm": _skip_group_normalization,
     "SkipLayerNormalization": _skip_layer_normalization,
     "SkipSimplifiedLayerNormalization": _skip_simplified,
-    "TransposeMatMul": _fused_matmul,
     "Trilu": _same_as("Trilu", 14),
     "UnfoldTensor": _windows,
     "Unique": _unique,

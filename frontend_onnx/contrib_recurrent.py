@@ -47,7 +47,7 @@ def _counted(body: Body, length: str) -> tuple[str, str]:
     whether a step is one of the sequence, which has as many as input 4 says."""
     zero, one = (body.constant(np.asarray(number)) for number in (0, 1))
     steps = body.emit("Unsqueeze", body.emit("Range", zero, body.emit("Squeeze", length), one), body.integers(1))
-    lengths = body.emit("Cast", body.input(4), to=TensorProto.INT64)
+    lengths = body.cast(body.input(4), np.int64)
     axes = body.integers(2)
     within = body.emit("Unsqueeze", body.emit("Less", steps, body.emit("ReduceMax", lengths, keepdims=1)), axes)
     x = body.emit("Where", within, body.input(0), body.constant(np.zeros((), np.float32)))
@@ -89,7 +89,7 @@ def _direction(
 
 def _reversed(body: Body, x: str) -> str:
     """The steps of each sequence from its last on."""
-    lengths = body.emit("Cast", body.input(4), to=TensorProto.INT64)
+    lengths = body.cast(body.input(4), np.int64)
     return body.emit("ReverseSequence", x, lengths, time_axis=0, batch_axis=1)
 
 

@@ -32,7 +32,7 @@ class NodeWriter:
         self.nodes.append(helper.make_node(op_type, names, results, **given))
         return results
 
-    def constant(self, array: np.ndarray | float) -> str:
+    def constant(self, array: np.ndarray | np.generic | float) -> str:
         return self.emit("Constant", value=numpy_helper.from_array(np.asarray(array)))
 
     def integers(self, *numbers: int) -> str:

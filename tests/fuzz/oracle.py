@@ -13,6 +13,7 @@ from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.fuzz import runtime
+from tests.fuzz.definitions import DEFINITIONS, defined
 from tests.fuzz.runtime import Arrays
 
 _OLDEST_OF_RUNTIME, _NEWEST_OF_RUNTIME = 7, 26
@@ -30,6 +31,8 @@ def evaluate(
     ``by`` is ``reference``, ``float32`` for ONNX Runtime in that type, or ``first`` for the first that can.
     """
     feeds = {name: array for name, array in zip(node.input, arrays) if name and array is not None}
+    if node.op_type in DEFINITIONS and node.domain == _MICROSOFT:
+        return defined(node.op_type, _attributes(node), arrays, len(node.output))
     if node.op_type == "QLinearReduceMean":
         return _quantized_mean(node, arrays)
     if node.op_type == "BiasSoftmax":
