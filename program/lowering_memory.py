@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -63,10 +64,12 @@ class LoweringMemory:
 
     def numbered(self, stem: str) -> str:
         """The next of ``stem_0``, ``stem_1``, ... that nothing has."""
-        number = self.taken.get(stem, 0)
+        for number in count(self.taken.get(stem, 0)):
+            name = f"{stem}_{number}"
+            if name not in self.buffers and name not in self.named:
+                break
         self.taken[stem] = number + 1
-        name = f"{stem}_{number}"
-        return self.numbered(stem) if name in self.buffers or name in self.named else name
+        return name
 
     def constant(self, array: np.ndarray, stem: str) -> str:
         """The buffer of a constant; equal arrays share one."""
