@@ -129,6 +129,9 @@ def _summary(accuracy: Accuracy) -> Iterator[tuple[str, object]]:
         yield f"input {given.name}", f"from {given.least:.6g} to {given.largest:.6g}, mean {given.mean:.4g}"
     yield "tested on", f"{accuracy.test_samples:,} samples, {kind}"
     for output in accuracy.outputs:
+        if output.equal is not None:
+            yield output.name, f"{output.equal:.2%} of the elements are equal"
+            continue
         agreement = "" if output.top1_agreement is None else f", top-1 agreement {output.top1_agreement:.2%}"
         yield output.name, f"SQNR {decibels(output.sqnr_db)} dB, cosine {output.cosine:.6f}{agreement}"
     if accuracy.metric is not None:

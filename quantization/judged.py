@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -42,10 +43,11 @@ class Judged:
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
     def least_sqnr(self, outputs: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
-        """The SQNR in dB of the worst output, were the noise of all samples that of the fold that has most of it: where
+        """The SQNR in dB of the worst output of floats, were the noise of all samples that of the fold that has most of it: where
         few samples make the noise, as many more may come."""
         counts = [len(next(iter(part.inputs.values()))) for _, part in self.folds] or [self.samples.count]
-        return min(_sqnr_of_worst(outputs[name], array, counts) for name, array in wanted.items())
+        floats = {name: array for name, array in wanted.items() if array.dtype.kind == "f"}
+        return min((_sqnr_of_worst(outputs[name], array, counts) for name, array in floats.items()), default=math.inf)
 
 
 def _sqnr_of_worst(found: np.ndarray, wanted: np.ndarray, counts: Sequence[int]) -> float:

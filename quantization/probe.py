@@ -140,8 +140,30 @@ class _Some(Mapping[str, np.ndarray]):
 
 def judged(graph: Graph) -> list[str]:
     """The outputs, and in the place of those that a softmax makes what it reads: of probabilities few samples make
-    nearly all of the noise, those that the model is not sure of."""
-    return [_scores(graph, value.name) or value.name for value in graph.outputs if value.dtype.is_float]
+    nearly all of the noise, those that the model is not sure of. Integers and bools, such as places of the greatest
+    elements, are judged by the floats from which they are found."""
+    found = [name for value in graph.outputs for name in _floats_behind(graph, value)]
+    return list(dict.fromkeys(_scores(graph, name) or name for name in found))
+
+
+def _floats_behind(graph: Graph, value: Value) -> list[str]:
+    """The value itself, or the last computed floats on the ways to it."""
+    if value.dtype.is_float:
+        return [value.name]
+    given = {value.name for value in graph.inputs} | graph.constants.keys()
+    found: dict[str, None] = {}
+    waiting, seen = [value], {value.name}
+    while waiting:
+        node = graph.producer(waiting.pop().name)
+        for operand in () if node is None else node.operands:
+            if operand.name in seen or operand.name in given:
+                continue
+            seen.add(operand.name)
+            if operand.dtype.is_float:
+                found[operand.name] = None
+            else:
+                waiting.append(operand)
+    return list(found)
 
 
 def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Changes]:

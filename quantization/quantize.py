@@ -7,6 +7,7 @@ the weights and biases layer by layer; write it down. Where a quality is demande
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -196,7 +197,9 @@ def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantiz
 
 
 def _least_sqnr(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
-    return min(sqnr(found[name], array) for name, array in wanted.items())
+    """Of floats: integers, such as places of the greatest elements, are no amounts."""
+    floats = {name: array for name, array in wanted.items() if array.dtype.kind == "f"}
+    return min((sqnr(found[name], array) for name, array in floats.items()), default=math.inf)
 
 
 def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
@@ -242,8 +245,13 @@ def sqnr(found: np.ndarray, wanted: np.ndarray) -> float:
 
 
 def top1_agreement(outputs: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
-    """The share of samples whose largest value is at the same place, the least of all outputs."""
-    return min(
-        float(np.mean(outputs[name].reshape(len(array), -1).argmax(1) == array.reshape(len(array), -1).argmax(1)))
-        for name, array in wanted.items()
-    )
+    """The share of samples whose largest value is at the same place, or of elements that are equal where they are
+    integers; the least of all outputs."""
+    return min(_agreement(outputs[name], array) for name, array in wanted.items())
+
+
+def _agreement(found: np.ndarray, wanted: np.ndarray) -> float:
+    if wanted.dtype.kind != "f":
+        return float(np.mean(found == wanted)) if wanted.size else 1.0
+    found, wanted = (array.reshape(len(wanted), -1) for array in (found, wanted))
+    return float(np.mean(found.argmax(1) == wanted.argmax(1)))

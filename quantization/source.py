@@ -75,8 +75,9 @@ def quantize_source(source: Source, wanted: Quantization, device: Device | None 
     fit, ``BAD_OPTION`` where the model is quantized already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where
     32 bits could be too few.
     """
-    if source.graph.extents:
-        reason = "a model is quantized with fixed dimensions, and with outputs of fixed shapes"
+    given = {value.name for value in source.graph.inputs}
+    if any(extent.value in given for extent in source.graph.extents):
+        reason = "a model is quantized with fixed dimensions"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--dim NAME=N fixes a dimension")
     metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
     calibration, test = _split(source, wanted)

@@ -48,13 +48,15 @@ class LayerAccuracy:
 @record
 class OutputAccuracy:
     """An output, end to end. ``top1_agreement``: samples whose largest value is at the same place, where it is one of
-    several scores."""
+    several scores. ``equal``: elements that are the same, of an output that is no float; what else is said of such an
+    output takes its integers for amounts, which places and classes are not."""
 
     name: str
     sqnr_db: float | None
     cosine: float
     max_abs: float
     top1_agreement: float | None
+    equal: float | None = None
 
 
 @record

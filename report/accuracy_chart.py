@@ -50,6 +50,9 @@ def _limit(rows: list[LayerAccuracy]) -> int:
 def _subtitle(accuracy: Accuracy) -> str:
     parts = [f"{accuracy.test_samples} {'held-out' if accuracy.held_out else 'calibration'} samples"]
     for output in accuracy.outputs:
+        if output.equal is not None:
+            parts.append(f"{output.name}: {output.equal:.1%} equal")
+            continue
         agreement = f", top-1 agreement {output.top1_agreement:.1%}" if output.top1_agreement is not None else ""
         parts.append(f"{output.name}: {decibel_text(output.sqnr_db)} dB{agreement}")
     return "; ".join(parts)

@@ -221,4 +221,5 @@ def _output(name: str, found: np.ndarray, wanted: np.ndarray) -> OutputAccuracy:
     agreement = None
     if scores > 1 and wanted[0].size == scores:
         agreement = round(float(np.mean(found.argmax(-1) == wanted.argmax(-1))), 6)
-    return OutputAccuracy(name, sums.sqnr_db, round(sums.cosine, 6), sums.max_abs, agreement)
+    equal = None if wanted.dtype.kind == "f" else round(float(np.mean(found == wanted)), 6) if wanted.size else 1.0
+    return OutputAccuracy(name, sums.sqnr_db, round(sums.cosine, 6), sums.max_abs, agreement, equal)

@@ -33,6 +33,7 @@ from .inputs import with_input_quantization
 from .interpolation import interpolated
 from .merge_lookups import merge_lookups
 from .moves import is_view, move
+from .order import PLACES, places
 from .per_axis import spell_out
 from .recurrent import recurrent
 from .report import Kept, kept_in_float
@@ -85,6 +86,8 @@ def _visit(state: State, node: Node) -> Value | Sequence[Value] | None:
         return recurrent(state, node)
     if node.op in ("pool", "reduce"):
         return reduction(state, node)
+    if node.op in PLACES:
+        return places(state, node)
     if is_view(node):
         move(state, node)
         return _looked_up_rows(state, node) or _renewed(state, node)
