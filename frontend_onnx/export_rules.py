@@ -12,6 +12,7 @@ from ..custom_ops.attributes import onnx_node, result_types
 from ..ir.types import DType
 from ..ops.attributes import element_type
 from ..ops.windows import reach
+from .export_anchors import RULES as ANCHORS
 from .export_context import ELEMENT_TYPES, ExportContext
 from .ops_pointwise import SAME
 
@@ -182,6 +183,10 @@ def _pad(ctx: ExportContext) -> None:
 def _window(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
     if ctx.string("layout") != "channels_first":
         raise ctx.unsupported("ONNX windows are channels_first; export before the layout is chosen")
+    return _channels_first(ctx, kernel)
+
+
+def _channels_first(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
     names = {"strides": "stride", "pads": "pad", "dilations": "dilation"}
     return {"kernel_shape": kernel, **{onnx_name: ctx.ints(name) for onnx_name, name in names.items()}}
 
@@ -210,18 +215,28 @@ def _matmul(ctx: ExportContext) -> None:
 
 
 def _pool(ctx: ExportContext) -> None:
+    window = _pooled(ctx, _window(ctx, ctx.ints("kernel")))
+    if ctx.string("kind") == "max":
+        _same("MaxPool", ctx, **window)
+        return
+    _same("AveragePool", ctx, count_include_pad=ctx.integer("count_include_pad"), **window)
+
+
+def _max_pool_index(ctx: ExportContext) -> None:
+    greatest = ctx.values.fresh(f"{ctx.node.output.name}.greatest")
+    outputs = [greatest, *ctx.outputs()]
+    window = _pooled(ctx, _channels_first(ctx, ctx.ints("kernel")))
+    ctx.emit("MaxPool", ctx.inputs(), outputs, storage_order=ctx.integer("column_major"), **window)
+
+
+def _pooled(ctx: ExportContext, window: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int] | int]:
     """Padding that no window reaches is left out: with ``ceil_mode`` others let one more window begin in it."""
     kernel, node = ctx.ints("kernel"), ctx.node
-    window, ceil_mode = _window(ctx, kernel), ctx.integer("ceil_mode")
-    spatial = len(kernel)
-    spans = reach(kernel, ctx.ints("dilation"))
+    spatial, spans = len(kernel), reach(kernel, ctx.ints("dilation"))
     rows = zip(node.operands[0].shape[2:], node.output.shape[2:], ctx.ints("stride"), spans, ctx.ints("pad"))
     needed = [(count - 1) * step + span - extent - before for extent, count, step, span, before in rows]
-    window["pads"] = [*ctx.ints("pad")[:spatial], *map(_between, needed, ctx.ints("pad")[spatial:])]
-    if ctx.string("kind") == "max":
-        _same("MaxPool", ctx, ceil_mode=ceil_mode, **window)
-        return
-    _same("AveragePool", ctx, ceil_mode=ceil_mode, count_include_pad=ctx.integer("count_include_pad"), **window)
+    pads = [*ctx.ints("pad")[:spatial], *map(_between, needed, ctx.ints("pad")[spatial:])]
+    return {**window, "pads": pads, "ceil_mode": ctx.integer("ceil_mode")}
 
 
 def _between(needed: int, given: int) -> int:
@@ -306,6 +321,7 @@ def _recurrent(op_type: str, flag: str | None, ctx: ExportContext) -> None:
 RULES: Mapping[str, ExportRule] = {
     "custom": _custom,
     **{op: partial(_same, onnx_op) for onnx_op, op in SAME.items()},
+    **ANCHORS,
     "arg_reduce": _arg_reduce,
     "cast": _cast,
     "clip": _clip,
@@ -323,6 +339,7 @@ RULES: Mapping[str, ExportRule] = {
     "lstm": partial(_recurrent, "LSTM", "input_forget"),
     "matmul": _matmul,
     "max": partial(_same, "Max"),
+    "max_pool_index": _max_pool_index,
     "min": partial(_same, "Min"),
     "mod": _mod,
     "normalize": _normalize,

@@ -11,6 +11,7 @@ from ccml.frontend_onnx.export import export_model, save_graph
 from ccml.ir.graph import Graph, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.fourier import root_count, roots
 from ccml.passes.pipeline import optimize
 from ccml.quantization import LayerOptions, Precision, QuantizeOptions, quantize_graph
 from ccml.quantization.execute import evaluate_samples
@@ -200,6 +201,81 @@ def test_nodes_keep_their_names() -> None:
     names = [node.name for node in quantized.graph.node]
     assert len(set(names)) == len(names)
     assert {"conv_0", "relu_1", "x/QuantizeLinear"} <= set(names)
+
+
+def assert_onnxruntime_agrees(graph: Graph, **feeds: np.ndarray) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    session = ort.InferenceSession(export_model(graph).SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted = evaluate_graph(graph, feeds)
+    for value, found in zip(graph.outputs, session.run(None, feeds), strict=True):
+        assert np.allclose(found, wanted[value.name], rtol=1e-5, atol=1e-5), value.name
+
+
+def places_of(net: Network, rows: int) -> Value:
+    """Numbers from -1 to ``rows``, which are outside of so many rows."""
+    scaled = net.op("mul", net.op("abs", net.inputs[1]), net.number(rows))
+    return net.op("cast", net.op("clip", net.op("sub", scaled, net.number(1)), lo=-1.0, hi=float(rows)), to=DType.I32)
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "min", "max"])
+def test_scattered_rows_outside_are_left_out(reduction: str) -> None:
+    net = Network((5, 3), (2, 2), (2, 2, 3))
+    places = places_of(net, 5)
+    known = net.constant(np.array([[4, 1], [0, 2]], np.int32))
+    scattered = [net.op("scatter", net.x, each, net.inputs[2], reduction=reduction) for each in (places, known)]
+    graph = net.graph(*scattered, places)
+    assert_same(graph, reimported(graph))
+    x, updates = (np.random.default_rng(n).standard_normal(shape).astype(np.float32) for n, shape in enumerate(
+        ((5, 3), (2, 2, 3))))  # fmt: skip
+    shares = np.array([[0.0, 0.3], [0.7, 1.4]], np.float32)
+    assert evaluate_graph(graph, {"x": x, "x1": shares, "x2": updates})[places.name].tolist() == [[-1, 0], [2, 5]]
+    assert_onnxruntime_agrees(graph, x=x, x1=shares, x2=updates)
+
+
+@pytest.mark.parametrize("largest", [False, True])
+def test_order(largest: bool) -> None:
+    net = Network((3, 5, 2))
+    whole = net.op("cast", net.x, to=DType.I8)
+    graph = net.graph(*(net.op("top_k", x, axis=1, k=3, largest=largest) for x in (net.x, whole)))
+    assert_same(graph, reimported(graph))
+
+
+@pytest.mark.parametrize("border", ["zeros", "edge", "reflect"])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_samples_of_images(border: str, align_corners: bool) -> None:
+    net = Network((2, 5, 4, 3), (2, 6, 2))
+    attrs = {"border": border, "align_corners": align_corners}
+    graph = net.graph(*(net.op("sample", *net.inputs, mode=mode, **attrs) for mode in ("nearest", "linear", "cubic")))
+    assert_same(graph, reimported(graph), exact=False)
+
+
+def test_parts_of_regions() -> None:
+    net = Network((2, 6, 5, 3), (3, 4))
+    batch = net.constant(np.array([1, 0, 1], np.int32))
+    attrs = {"height": 2, "width": 3, "scale": 0.5}
+    graph = net.graph(
+        net.op("roi_align", *net.inputs, batch, samples=2, half_pixel=True, kind="avg", **attrs),
+        net.op("roi_align", *net.inputs, batch, samples=0, half_pixel=False, kind="max", **attrs),
+    )
+    assert_same(graph, reimported(graph))
+
+
+def test_places_of_the_greatest_and_blocks_of_an_image() -> None:
+    net = Network((2, 3, 6, 5), (1, 2, 2, 3, 2, 3))
+    window = {"stride": (2, 1), "pad": (1, 0, 1, 0), "dilation": (1, 2)}
+    pool = {"kernel": (2, 2), "ceil_mode": False, **window}
+    places = [net.op("max_pool_index", net.x, column_major=column_major, **pool) for column_major in (False, True)]
+    image = net.op("col2im", net.inputs[1], image=(4, 5), stride=(2, 1), pad=(0, 0, 0, 0), dilation=(1, 1))
+    graph = net.graph(*places, image)
+    assert_same(graph, reimported(graph))
+
+
+@pytest.mark.parametrize(("parts", "count"), [(1, 9), (1, 4), (2, 16), (2, 7)])
+def test_spectra(parts: int, count: int) -> None:
+    net = Network((2, 16, parts))
+    roots_of_unity = net.constant(roots(16, root_count(16)).astype(np.float32))
+    graph = net.graph(net.op("fft", net.x, roots_of_unity, count=count))
+    assert_same(graph, reimported(graph), exact=False)
 
 
 def test_what_onnx_does_not_have(tmp_path: Path) -> None:

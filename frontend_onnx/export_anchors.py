@@ -1,0 +1,131 @@
+"""How core operators are written in ONNX that have other operands, results or layouts there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+import numpy as np
+from onnx import TensorProto
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .export_context import ExportContext
+
+_GRID_MODES = {"nearest": "nearest", "linear": "bilinear", "cubic": "bicubic"}
+_GRID_BORDERS = {"zeros": "zeros", "edge": "border", "reflect": "reflection"}
+
+
+def _as_int64(ctx: ExportContext, value: Value) -> str:
+    return value.name if value.dtype is DType.I64 else ctx.emit("Cast", [value.name], to=TensorProto.INT64)
+
+
+def _channels_last(ctx: ExportContext, y: str) -> None:
+    rank = len(ctx.node.output.shape)
+    ctx.emit("Transpose", [y], ctx.outputs(), perm=(0, *range(2, rank), 1))
+
+
+def _channels_first(ctx: ExportContext) -> str:
+    x = ctx.node.operands[0]
+    rank = len(x.shape)
+    return ctx.emit("Transpose", [x.name], perm=(0, rank - 1, *range(1, rank - 1)))
+
+
+def top_k(ctx: ExportContext) -> None:
+    k = ctx.int64((ctx.integer("k"),), "k")
+    elements, order = (ctx.values.fresh(f"{ctx.node.output.name}.{stem}") for stem in ("elements", "order"))
+    attrs = {"axis": ctx.integer("axis"), "largest": ctx.integer("largest")}
+    ctx.emit("TopK", [*ctx.inputs(), k], [elements, order], **attrs)
+    ctx.emit("Cast", [order], ctx.outputs(), to=TensorProto.INT32)
+
+
+def scatter(ctx: ExportContext) -> None:
+    """ScatterND allows no places outside of x: their rows go to one behind it, which is cut off again."""
+    x, places, updates = ctx.node.operands
+    rows, known, attrs = x.shape[0], ctx.graph.constant(places), {"reduction": ctx.string("reduction")}
+    if known is not None and np.all((known >= 0) & (known < rows)):
+        indices = ctx.constant(known.astype(np.int64)[..., None], "places")
+        ctx.emit("ScatterND", [x.name, indices, updates.name], ctx.outputs(), **attrs)
+        return
+    found = _as_int64(ctx, places)
+    none, end = ctx.constant(np.array(0, np.int64), "first"), ctx.constant(np.array(rows, np.int64), "end")
+    below, above = ctx.emit("Less", [found, none]), ctx.emit("GreaterOrEqual", [found, end])
+    found = ctx.emit("Where", [ctx.emit("Or", [below, above]), end, found])
+    spare = ctx.constant(np.zeros((1, *x.shape[1:]), ctx.dtype), "spare")
+    longer = ctx.emit("Concat", [x.name, spare], axis=0)
+    indices = ctx.emit("Unsqueeze", [found, ctx.int64((-1,), "column")])
+    y = ctx.emit("ScatterND", [longer, indices, updates.name], **attrs)
+    ctx.emit("Slice", [y, *(ctx.int64((n,), "bounds") for n in (0, rows, 0))], ctx.outputs())
+
+
+def sample(ctx: ExportContext) -> None:
+    """GridSample counts from -1 to 1 along each dimension, the last dimension first; with ``align_corners`` these are
+    the centers of the outer elements, else their borders. Only what is reflected depends on that."""
+    x, points = ctx.node.operands
+    extents = np.array(x.shape[1:-1], points.dtype.numpy)
+    if len(extents) != 2:
+        raise ctx.unsupported(f"operator set 19 reads between elements of images alone, not of {x.type}")
+    border = ctx.string("border")
+    align = border == "reflect" and bool(ctx.integer("align_corners"))
+    two, one = (ctx.constant(np.array(number, points.dtype.numpy), "number") for number in (2, 1))
+    doubled = ctx.emit("Mul", [points.name, two])
+    if align:
+        scaled = ctx.emit("Div", [doubled, ctx.constant(np.maximum(extents - 1, 1), "last")])
+    else:
+        scaled = ctx.emit("Div", [ctx.emit("Add", [doubled, one]), ctx.constant(extents, "extents")])
+    backwards = ctx.int64((1, 0), "order")
+    grid = ctx.emit("Gather", [ctx.emit("Sub", [scaled, one]), backwards], axis=2)
+    grid = ctx.emit("Unsqueeze", [grid, ctx.int64((1,), "row")])
+    if points.dtype is not x.dtype and x.dtype.is_float:
+        raise ctx.unsupported(f"points {points.type} of {x.type}")
+    y = ctx.emit(
+        "GridSample", [_channels_first(ctx), grid], mode=_GRID_MODES[ctx.string("mode")],
+        padding_mode=_GRID_BORDERS[border], align_corners=int(align),
+    )  # fmt: skip
+    flat = ctx.emit("Squeeze", [y, ctx.int64((2,), "row")])
+    _channels_last(ctx, flat)
+
+
+def roi_align(ctx: ExportContext) -> None:
+    x, rois, batch, *extents = ctx.node.operands
+    if extents:
+        raise ctx.unsupported(f"regions of {x.type} whose extents only a run knows")
+    y = ctx.emit(
+        "RoiAlign", [_channels_first(ctx), rois.name, _as_int64(ctx, batch)],
+        output_height=ctx.integer("height"), output_width=ctx.integer("width"), mode=ctx.string("kind"),
+        sampling_ratio=ctx.integer("samples"), spatial_scale=ctx.number("scale"),
+        coordinate_transformation_mode="half_pixel" if ctx.integer("half_pixel") else "output_half_pixel",
+    )  # fmt: skip
+    _channels_last(ctx, y)
+
+
+def col2im(ctx: ExportContext) -> None:
+    x, image = ctx.node.operands[0], ctx.ints("image")
+    spatial = len(image)
+    kernel, counts = x.shape[2 : 2 + spatial], x.shape[2 + spatial :]
+    blocks = (x.shape[0], x.shape[1] * prod(kernel), prod(counts))
+    flat = ctx.emit("Reshape", [x.name, ctx.int64(blocks, "blocks")])
+    inputs = [flat, ctx.int64(image, "image"), ctx.int64(kernel, "kernel")]
+    names = {"strides": "stride", "pads": "pad", "dilations": "dilation"}
+    ctx.emit("Col2Im", inputs, ctx.outputs(), **{theirs: ctx.ints(own) for theirs, own in names.items()})
+
+
+def fft(ctx: ExportContext) -> None:
+    """DFT along the second dimension of three, which is the default of all operator sets."""
+    x, y = ctx.node.operands[0], ctx.node.output
+    real = x.shape[-1] == 1
+    if y.shape[1] == (x.shape[1] // 2 + 1 if real else x.shape[1]):
+        ctx.emit("DFT", [x.name], ctx.outputs(), onesided=int(real))
+        return
+    whole = ctx.emit("DFT", [x.name], onesided=int(real))
+    ctx.emit("Slice", [whole, *(ctx.int64((n,), "bounds") for n in (0, y.shape[1], 1))], ctx.outputs())
+
+
+RULES: Mapping[str, Callable[[ExportContext], None]] = {
+    "col2im": col2im,
+    "fft": fft,
+    "roi_align": roi_align,
+    "sample": sample,
+    "scatter": scatter,
+    "top_k": top_k,
+}
