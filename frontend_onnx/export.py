@@ -7,7 +7,7 @@ What other runtimes load after quantization, and what Netron shows. Values keep 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from onnx import helper, numpy_helper
 from .. import __version__
 from ..custom_ops.attributes import onnx_node
 from ..errors import CcmlError, ErrorCode
+from ..ir.extents import axes_of
 from ..ir.graph import Graph, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import BODIES, all_graphs, bodies_of
@@ -38,7 +39,9 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     parts = list(all_graphs(graph))
     values = NameSupply(name for part in parts for name in (*(value.name for value in part.values()), *part.constants))
     packed: set[str] = set()
-    proto = _Writer(values, NameSupply(), packed).graph(graph, graph.inputs)
+    dense, apart = _with_gaps(graph)
+    proto = _Writer(values, NameSupply(), packed).graph(dense, graph.inputs)
+    _cut_to_extents(proto, graph, apart, values)
     wide = bool(packed) or any(_is_wide(node) for part in parts for node in part.nodes)
     opset, ir_version = VERSIONS["wide" if wide else "ordinary"]
     domains = sorted({onnx_node(n.attrs).domain for part in parts for n in part.nodes if n.op == CUSTOM} - {""})
@@ -108,6 +111,68 @@ class _Writer:
             body.output.insert(0, _value_info(Value(on, condition.type)))
         first = [value.name for value in node.inputs[2 : 2 + states] if value is not None]
         context.emit("Loop", [count, going, *first], context.outputs(), body=body)
+
+
+def _with_gaps(graph: Graph) -> tuple[Graph, dict[str, str]]:
+    """``graph`` without what moves the elements of outputs together, whose extents a run tells, and by outputs the
+    values with these elements apart."""
+    apart: dict[str, str] = {}
+    dropped: set[str] = set()
+    for value in graph.outputs:
+        dense = graph.producer(value.name) if axes_of(graph.extents, value.name) else None
+        packed = None if dense is None or dense.op != "reshape" else graph.producer(dense.operands[0].name)
+        if dense is not None and packed is not None and packed.op == "pack":
+            apart[value.name] = packed.operands[0].name
+            dropped |= {value.name, packed.output.name}
+    return graph.with_nodes(node for node in graph.nodes if node.outputs[0].name not in dropped), apart
+
+
+def _cut_to_extents(proto: onnx.GraphProto, graph: Graph, apart: Mapping[str, str], values: NameSupply) -> None:
+    """Outputs have the shapes that a run tells; the extents, which are outputs of their own, show in these.
+
+    Raises ``UNSUPPORTED_FEATURE`` where an extent is an argument: shapes inside are those of the bounds.
+    """
+    given = {value.name for value in graph.inputs}
+    for extent in graph.extents:
+        if extent.value in given:
+            reason = f"export: {extent.value} is chosen in a run"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="--dim NAME=N fixes a dimension")
+    counts = {extent.value for extent in graph.extents}
+    kept = [info for info in proto.output if info.name not in counts]
+    for info in kept:
+        extents = axes_of(graph.extents, info.name)
+        if extents:
+            _cut(proto, info, {axis: extent.value for axis, extent in extents.items()}, apart.get(info.name), values)
+    del proto.output[:]
+    proto.output.extend(kept)
+
+
+def _cut(
+    proto: onnx.GraphProto, info: onnx.ValueInfoProto, counts: Mapping[int, str], whole: str | None, values: NameSupply
+) -> None:
+    """The output ``info`` as the first elements along some axes of ``whole``, or of what had its name."""
+    if whole is None:
+        whole = values.fresh(f"{info.name}.whole")
+        for node in proto.node:
+            for names in (node.input, node.output):
+                names[:] = [whole if name == info.name else name for name in names]
+    zero, axes, ends = (values.fresh(f"{info.name}.{stem}") for stem in ("zero", "axes", "ends"))
+    numbers = {zero: [0] * len(counts), axes: sorted(counts)}
+    proto.initializer.extend(numpy_helper.from_array(np.array(n, np.int64), name) for name, n in numbers.items())
+    parts = []
+    for axis, count in sorted(counts.items()):
+        parts.append(values.fresh(f"{info.name}.end"))
+        proto.node.append(helper.make_node("Reshape", [count, _one(proto, values)], [parts[-1]], name=parts[-1]))
+        info.type.tensor_type.shape.dim[axis].dim_param = count
+    proto.node.append(helper.make_node("Concat", parts, [ends], name=ends, axis=0))
+    proto.node.append(helper.make_node("Slice", [whole, zero, ends, axes], [info.name], name=f"{info.name}/Slice"))
+
+
+def _one(proto: onnx.GraphProto, values: NameSupply) -> str:
+    """The shape of one element."""
+    name = values.fresh("one")
+    proto.initializer.append(numpy_helper.from_array(np.ones(1, np.int64), name))
+    return name
 
 
 def _seeing(body: Graph, own: int, captured: Sequence[Value]) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -121,11 +121,63 @@ def fft(ctx: ExportContext) -> None:
     ctx.emit("Slice", [whole, *(ctx.int64((n,), "bounds") for n in (0, y.shape[1], 1))], ctx.outputs())
 
 
+# ---------------------------------------------------------------- results whose extent a run tells
+
+
+def nonzero(ctx: ExportContext) -> None:
+    places, count = ctx.outputs()
+    found = ctx.emit("Squeeze", [ctx.emit("NonZero", ctx.inputs()), ctx.int64((0,), "row")])
+    _counted(ctx, found, count)
+    ctx.emit("Cast", [_filled(ctx, found, ctx.node.outputs[0])], [places], to=TensorProto.INT32)
+
+
+def unique(ctx: ExportContext) -> None:
+    """Rows of one element are a list: runtimes have that alone."""
+    (x,), (first, inverse, counts, number) = ctx.inputs(), ctx.outputs()
+    names = [ctx.values.fresh(f"{first}.{stem}") for stem in ("rows", "first", "inverse", "counts")]
+    attrs = {"sorted": ctx.integer("sorted")}
+    if ctx.node.operands[0].shape[1] == 1:
+        ctx.emit("Unique", [ctx.emit("Squeeze", [x, ctx.int64((1,), "column")])], names, **attrs)
+    else:
+        ctx.emit("Unique", [x], names, axis=0, **attrs)
+    _counted(ctx, names[1], number)
+    for name, result, whole in zip(names[1:], (first, inverse, counts), (True, False, True)):
+        filled = _filled(ctx, name, ctx.node.outputs[0]) if whole else name
+        ctx.emit("Cast", [filled], [result], to=TensorProto.INT32)
+
+
+def suppress(ctx: ExportContext) -> None:
+    boxes, scores, limit, *thresholds = ctx.inputs()
+    rows, count = ctx.outputs()
+    most = ctx.emit("Cast", [limit], to=TensorProto.INT64)
+    numbers = [ctx.emit("Reshape", [name, ctx.int64((1,), "one")]) for name in (most, *thresholds)]
+    attrs = {"center_point_box": ctx.integer("centered")}
+    found = ctx.emit("NonMaxSuppression", [boxes, scores, *numbers], **attrs)
+    _counted(ctx, found, count)
+    _filled(ctx, found, ctx.node.outputs[0], [rows])
+
+
+def _counted(ctx: ExportContext, found: str, count: str) -> None:
+    """How many rows there are."""
+    extent = ctx.emit("Shape", [found], start=0, end=1)
+    ctx.emit("Squeeze", [extent, ctx.int64((0,), "axis")], [count])
+
+
+def _filled(ctx: ExportContext, found: str, result: Value, outputs: Sequence[str] | None = None) -> str:
+    """``found`` with zeros behind its rows up to the shape of ``result``."""
+    zeros = ctx.constant(np.zeros(result.shape, np.int64), "zeros")
+    longer = ctx.emit("Concat", [found, zeros], axis=0)
+    return ctx.emit("Slice", [longer, *(ctx.int64((n,), "bounds") for n in (0, result.shape[0], 0))], outputs)
+
+
 RULES: Mapping[str, Callable[[ExportContext], None]] = {
     "col2im": col2im,
     "fft": fft,
+    "nonzero": nonzero,
     "roi_align": roi_align,
     "sample": sample,
     "scatter": scatter,
+    "suppress": suppress,
     "top_k": top_k,
+    "unique": unique,
 }

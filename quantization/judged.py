@@ -43,8 +43,8 @@ class Judged:
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
     def least_sqnr(self, outputs: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
-        """The SQNR in dB of the worst output of floats, were the noise of all samples that of the fold that has most of it: where
-        few samples make the noise, as many more may come."""
+        """The SQNR in dB of the worst output of floats, were the noise of all samples that of the fold that has most of
+        it: where few samples make the noise, as many more may come."""
         counts = [len(next(iter(part.inputs.values()))) for _, part in self.folds] or [self.samples.count]
         floats = {name: array for name, array in wanted.items() if array.dtype.kind == "f"}
         return min((_sqnr_of_worst(outputs[name], array, counts) for name, array in floats.items()), default=math.inf)

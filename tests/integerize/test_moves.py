@@ -46,6 +46,16 @@ def test_moves_work_on_the_integers(name: str, dtype: DType) -> None:
     assert result.nodes[0].operands[0].type.quant is not None
 
 
+@pytest.mark.parametrize("dtype", [DType.I8, DType.U8, DType.I16])
+def test_order_is_that_of_the_integers(dtype: DType) -> None:
+    """Equal integers are equal floats, of which the first comes first."""
+    q = Qdq()
+    x = q.input(SHAPE, 0.05, 30, dtype)
+    places = [q.op("arg_reduce", x, kind=kind, axis=1, keepdims=True, last=False) for kind in ("max", "min")]
+    result = check(q.graph(*places, q.op("top_k", x, axis=3, k=4, largest=True)), ["arg_reduce", "arg_reduce", "top_k"])
+    assert {node.operands[0].dtype for node in result.nodes} == {dtype}
+
+
 @pytest.mark.parametrize("name", VIEWS)
 def test_another_scale_behind_a_move_is_one_lookup(name: str) -> None:
     q = Qdq()
