@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,8 @@ from .calibration import DEFAULT_IMAGES, CalibrationData, Sample, read_calibrati
 from .images import ImageOptions
 from .input_check import doubts, input_ranges
 from .options import Mode
-from .quantize import in_one_thread
+from .quantize import in_one_thread, prepare
+from .ranged import arguments, calibration_extents, own_inputs, with_arguments, with_bounds, with_bounds_of
 
 if TYPE_CHECKING:
     from .device import Device
@@ -75,12 +76,35 @@ def quantize_source(source: Source, wanted: Quantization, device: Device | None 
     fit, ``BAD_OPTION`` where the model is quantized already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where
     32 bits could be too few.
     """
-    given = {value.name for value in source.graph.inputs}
-    if any(extent.value in given for extent in source.graph.extents):
-        reason = "a model is quantized with fixed dimensions"
+    if not arguments(source.graph):
+        return _quantized(source, wanted, device, {})
+    if device is not None and device.steering:
+        reason = "a budget is that of fixed dimensions"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--dim NAME=N fixes a dimension")
+    wanted = _kept(wanted)
+    sizes = calibration_extents(source.graph, wanted.calibration)
+    small = with_bounds_of(source, sizes)
+    result = _quantized(small, wanted, device, sizes)
+    graph = with_bounds(result.source.graph, prepare(small.graph), prepare(source.graph))
+    return replace(result, source=replace(source, graph=graph, quantized=result.source.quantized))
+
+
+def _kept(wanted: Quantization) -> Quantization:
+    """Samples that come one by one are kept: their shapes are looked at before they are read."""
+    kept = {
+        name: list(given)
+        for name, given in (("calibration", wanted.calibration), ("test_data", wanted.test_data))
+        if given is not None and not isinstance(given, (str, PurePath))
+    }
+    return replace(wanted, **kept)  # type: ignore[arg-type]
+
+
+def _quantized(
+    source: Source, wanted: Quantization, device: Device | None, sizes: Mapping[str, int]
+) -> QuantizedSource:
+    """``sizes`` are extents that the samples have."""
     metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
-    calibration, test = _split(source, wanted)
+    calibration, test = _split(source, wanted, sizes)
     warnings = list(doubts(source.graph, calibration))
     for warning in warnings:
         log.warning("%s", warning)
@@ -155,28 +179,32 @@ def _tried(options: QuantizeOptions, row: LayerAccuracy) -> Tried:
     return Tried((own.range_method or options.range_method).value, options.equalize, options.per_channel, adaptive)
 
 
-def _random_data(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
+def _random_data(source: Source, wanted: Quantization, sizes: Mapping[str, int]) -> tuple[CalibrationData, CalibrationData]:
     """Weights alone can be stored without data. Raises ``BAD_OPTION`` where ranges of activations are to be found."""
     if wanted.options.mode is Mode.INT8:
         reason, hint = "int8 needs typical inputs of the model", "--calibration DATA, or --quantize weights8"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=source.path.name, hint=hint)
     log.warning("without --calibration weights are fitted to random inputs, and the accuracy is that for such")
     inputs = source.graph.inputs
-    data = CalibrationData(random_samples(inputs, _RANDOM_SAMPLES), {})
+    data = with_arguments(source.graph, CalibrationData(random_samples(inputs, _RANDOM_SAMPLES), {}))
     if wanted.test_data is None:
         return data, data
-    return data, _read(source.graph, wanted.test_data, wanted.images)
+    return data, _read(source.graph, wanted.test_data, wanted.images, sizes)
 
 
-def _read(graph: Graph, given: PathLike | Iterable[Sample], images: ImageOptions) -> CalibrationData:
-    """The data of a file, a folder or an iterator. What states hold before each sample is found by running the float
+def _read(
+    graph: Graph, given: PathLike | Iterable[Sample], images: ImageOptions, sizes: Mapping[str, int]
+) -> CalibrationData:
+    """The data of a file, a folder or an iterator, whose samples have the extents ``sizes``. What states hold before each sample is found by running the float
     model on the samples as the steps of one sequence."""
     kept = {state.input for state in graph.states}
-    inputs = [value for value in graph.inputs if value.name not in kept]
+    own = kept | {extent.value for extent in arguments(graph)}
+    inputs = own_inputs(graph, (value for value in graph.inputs if value.name not in own), sizes)
     if isinstance(given, (str, Path)):
         data = read_calibration(Path(given), inputs, images)
     else:
         data = stacked_samples(given, inputs)
+    data = with_arguments(graph, data)
     if not kept:
         return data
     from .sequences import with_states  # what generates code takes long to import
@@ -188,17 +216,17 @@ def _shown(given: PathLike | Iterable[Sample]) -> str:
     return str(given) if isinstance(given, (str, Path)) else "calibration data"
 
 
-def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
+def _split(source: Source, wanted: Quantization, sizes: Mapping[str, int]) -> tuple[CalibrationData, CalibrationData]:
     """Calibration and test data: the same where there are too few to keep some back."""
     if wanted.calibration is None:
-        return _random_data(source, wanted)
-    data = _read(source.graph, wanted.calibration, wanted.images)
+        return _random_data(source, wanted, sizes)
+    data = _read(source.graph, wanted.calibration, wanted.images, sizes)
     if wanted.images != DEFAULT_IMAGES and not data.pictures:
         hint = "scale the arrays before they are saved"
         reason = "mean and scale are for images; the calibration data are arrays, which are taken as they are"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=_shown(wanted.calibration), hint=hint)
     if wanted.test_data is not None:
-        return data, _read(source.graph, wanted.test_data, wanted.images)
+        return data, _read(source.graph, wanted.test_data, wanted.images, sizes)
     if data.samples.count < HELD_OUT:
         log.warning("%d samples are too few to hold some back: tested on the calibration data", data.samples.count)
         return data, data

@@ -69,7 +69,11 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
     problem: Exception | None = None
     import_values: Arrays = {}
     custom = custom_operators(source.graph)
-    whole = export_model(source.graph) if source.is_changed else source.model
+    try:
+        whole = export_model(source.graph) if source.is_changed else source.model
+    except CcmlError as problem:
+        log.warning("the quantized model has no ONNX form (%s): compared with the graph itself", problem.reason)
+        return Reference("import", source, None)
     for model in _versions(prepared(whole, custom)):
         fault = next(filter(None, map(_fault, model.graph.node)), None)
         if fault is not None:
