@@ -98,8 +98,17 @@ def with_bounds_of(source: Source, sizes: Mapping[str, int]) -> Source:
             reason = f"the samples have {extent.value} = {size}, which is not in {extent.least}..{extent.bound}"
             raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=extent.value)
         most = min(max(size, _LEAST_BOUND * extent.step), extent.bound)
-        ranges[extent.value] = Range(min(extent.least, max(most - extent.step, 0)), most, extent.step)
+        range_ = Range(min(extent.least, max(most - extent.step, 0)), most, extent.step)
+        ranges |= dict.fromkeys(_dimensions(source, extent), range_)
     return read(source.path, replace(source.options, dims={**source.options.dims, **ranges}))
+
+
+def _dimensions(source: Source, extent: Extent) -> list[str]:
+    """The names that the model has for dimensions of this extent; that of the argument is another where a tensor has
+    it."""
+    dims = {info.name: info.type.tensor_type.shape.dim for info in source.model.graph.input}
+    names = [dims[name][axis].dim_param for name, axis in extent.dims if name in dims]
+    return [name for name in dict.fromkeys((*names, extent.value)) if name in source.options.dims]
 
 
 def own_inputs(graph: Graph, inputs: Iterable[Value], sizes: Mapping[str, int]) -> list[Value]:
@@ -162,10 +171,11 @@ class _Bounds:
 
     def _set_constant(self, name: str, array: np.ndarray) -> None:
         before, after = self.small.constants.get(name), self.large.constants.get(name)
-        if before is not None and after is not None and np.array_equal(before, array, equal_nan=array.dtype.kind == "f"):
-            array = after
-        elif before is not None and after is not None and before.shape != after.shape:
-            raise self._differs(name)
+        if before is not None and after is not None:
+            if np.array_equal(before, array, equal_nan=array.dtype.kind == "f"):
+                array = after
+            elif before.shape != after.shape:
+                raise self._differs(name)
         self.constants[name] = array
 
     def _node(self, node: Node) -> Node:

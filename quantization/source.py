@@ -78,8 +78,9 @@ def quantize_source(source: Source, wanted: Quantization, device: Device | None 
     """
     if not arguments(source.graph):
         return _quantized(source, wanted, device, {})
-    if device is not None and device.steering:
-        reason = "a budget is that of fixed dimensions"
+    if source.graph.states or (device is not None and device.steering):
+        what = "a model with states" if source.graph.states else "a budget"
+        reason = f"{what} asks for fixed dimensions"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--dim NAME=N fixes a dimension")
     wanted = _kept(wanted)
     sizes = calibration_extents(source.graph, wanted.calibration)
@@ -179,7 +180,9 @@ def _tried(options: QuantizeOptions, row: LayerAccuracy) -> Tried:
     return Tried((own.range_method or options.range_method).value, options.equalize, options.per_channel, adaptive)
 
 
-def _random_data(source: Source, wanted: Quantization, sizes: Mapping[str, int]) -> tuple[CalibrationData, CalibrationData]:
+def _random_data(
+    source: Source, wanted: Quantization, sizes: Mapping[str, int]
+) -> tuple[CalibrationData, CalibrationData]:
     """Weights alone can be stored without data. Raises ``BAD_OPTION`` where ranges of activations are to be found."""
     if wanted.options.mode is Mode.INT8:
         reason, hint = "int8 needs typical inputs of the model", "--calibration DATA, or --quantize weights8"
@@ -195,8 +198,8 @@ def _random_data(source: Source, wanted: Quantization, sizes: Mapping[str, int])
 def _read(
     graph: Graph, given: PathLike | Iterable[Sample], images: ImageOptions, sizes: Mapping[str, int]
 ) -> CalibrationData:
-    """The data of a file, a folder or an iterator, whose samples have the extents ``sizes``. What states hold before each sample is found by running the float
-    model on the samples as the steps of one sequence."""
+    """The data of a file, a folder or an iterator, whose samples have the extents ``sizes``. What states hold before
+    each sample is found by running the float model on the samples as the steps of one sequence."""
     kept = {state.input for state in graph.states}
     own = kept | {extent.value for extent in arguments(graph)}
     inputs = own_inputs(graph, (value for value in graph.inputs if value.name not in own), sizes)
