@@ -135,11 +135,11 @@ def unique(ctx: ExportContext) -> None:
     """Rows of one element are a list: runtimes have that alone."""
     (x,), (first, inverse, counts, number) = ctx.inputs(), ctx.outputs()
     names = [ctx.values.fresh(f"{first}.{stem}") for stem in ("rows", "first", "inverse", "counts")]
-    attrs = {"sorted": ctx.integer("sorted")}
+    ordered = ctx.integer("sorted")
     if ctx.node.operands[0].shape[1] == 1:
-        ctx.emit("Unique", [ctx.emit("Squeeze", [x, ctx.int64((1,), "column")])], names, **attrs)
+        ctx.emit("Unique", [ctx.emit("Squeeze", [x, ctx.int64((1,), "column")])], names, sorted=ordered)
     else:
-        ctx.emit("Unique", [x], names, axis=0, **attrs)
+        ctx.emit("Unique", [x], names, axis=0, sorted=ordered)
     _counted(ctx, names[1], number)
     for name, result, whole in zip(names[1:], (first, inverse, counts), (True, False, True)):
         filled = _filled(ctx, name, ctx.node.outputs[0]) if whole else name
@@ -151,8 +151,7 @@ def suppress(ctx: ExportContext) -> None:
     rows, count = ctx.outputs()
     most = ctx.emit("Cast", [limit], to=TensorProto.INT64)
     numbers = [ctx.emit("Reshape", [name, ctx.int64((1,), "one")]) for name in (most, *thresholds)]
-    attrs = {"center_point_box": ctx.integer("centered")}
-    found = ctx.emit("NonMaxSuppression", [boxes, scores, *numbers], **attrs)
+    found = ctx.emit("NonMaxSuppression", [boxes, scores, *numbers], center_point_box=ctx.integer("centered"))
     _counted(ctx, found, count)
     _filled(ctx, found, ctx.node.outputs[0], [rows])
 

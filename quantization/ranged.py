@@ -32,8 +32,9 @@ def arguments(graph: Graph) -> tuple[Extent, ...]:
     return tuple(extent for extent in graph.extents if extent.value in given)
 
 
-def calibration_extents(graph: Graph, given: PathLike | Sequence[Sample] | None) -> dict[str, int]:
-    """The extents that samples have, by the values that hold them; the bounds without samples.
+def calibration_extents(graph: Graph, given: PathLike | Iterable[Sample] | None) -> dict[str, int]:
+    """The extents that samples have, by the values that hold them; the bounds without samples. The first of ``given``
+    samples, which are there a second time, tells them.
 
     Where a first dimension is ranged, the first axis of a file's arrays counts samples of one element there.
     Raises ``BAD_INPUT`` where inputs differ in what is one extent.
@@ -60,12 +61,12 @@ def _tensors(graph: Graph) -> list[Value]:
     return [value for value in graph.inputs if value.name not in others]
 
 
-def _first_arrays(tensors: Sequence[Value], given: PathLike | Sequence[Sample] | None) -> dict[str, np.ndarray]:
+def _first_arrays(tensors: Sequence[Value], given: PathLike | Iterable[Sample] | None) -> dict[str, np.ndarray]:
     """Of the first file or sample, by the names of inputs."""
     if given is None:
         return {}
     if not isinstance(given, (str, Path)):
-        first = given[0] if given else {}
+        first = next(iter(given), {})
         return {n: np.asarray(a) for n, a in first.items()} if isinstance(first, Mapping) else {ONLY_INPUT: first}
     path = Path(given)
     if path.is_dir():

@@ -71,8 +71,8 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
     custom = custom_operators(source.graph)
     try:
         whole = export_model(source.graph) if source.is_changed else source.model
-    except CcmlError as problem:
-        log.warning("the quantized model has no ONNX form (%s): compared with the graph itself", problem.reason)
+    except CcmlError as refusal:
+        log.warning("the quantized model has no ONNX form (%s): compared with the graph itself", refusal.reason)
         return Reference("import", source, None)
     for model in _versions(prepared(whole, custom)):
         fault = next(filter(None, map(_fault, model.graph.node)), None)
