@@ -331,6 +331,7 @@ RULES: Mapping[str, ExportRule] = {
     "cumsum": _cumsum,
     "dequantize": _dequantize,
     "dequantize_blocks": _dequantize_blocks,
+    "det": partial(_same, "Det"),
     "expand": _expand,
     "gather": partial(_along_axis, "Gather"),
     "gru": partial(_recurrent, "GRU", "linear_before_reset"),

@@ -270,6 +270,12 @@ def test_places_of_the_greatest_and_blocks_of_an_image() -> None:
     assert_same(graph, reimported(graph))
 
 
+def test_determinants() -> None:
+    net = Network((2, 3, 3))
+    graph = net.graph(net.op("det", net.x))
+    assert_same(graph, reimported(graph))
+
+
 @pytest.mark.parametrize(("parts", "count"), [(1, 9), (1, 4), (2, 16), (2, 7)])
 def test_spectra(parts: int, count: int) -> None:
     net = Network((2, 16, parts))
