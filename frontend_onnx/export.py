@@ -204,7 +204,9 @@ def _is_wide(node: Node) -> bool:
     if node.op == "dequantize_blocks":
         return True
     stored = {"quantize": node.outputs, "dequantize": node.operands}.get(node.op, ())
-    return any(value.dtype in (DType.I16, DType.U16) for value in stored)
+    values = (*node.operands, *node.outputs)
+    nibbles = any(value.dtype in (DType.I4, DType.U4) for value in values)
+    return nibbles or any(value.dtype in (DType.I16, DType.U16) for value in stored)
 
 
 def _value_info(value: Value) -> onnx.ValueInfoProto:

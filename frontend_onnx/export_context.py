@@ -19,6 +19,9 @@ ELEMENT_TYPES: dict[DType, int] = {
     DType.I64: TensorProto.INT64, DType.I32: TensorProto.INT32, DType.I16: TensorProto.INT16,
     DType.I8: TensorProto.INT8, DType.U64: TensorProto.UINT64, DType.U32: TensorProto.UINT32,
     DType.U16: TensorProto.UINT16, DType.U8: TensorProto.UINT8, DType.BOOL: TensorProto.BOOL,
+    DType.BF16: TensorProto.BFLOAT16, DType.F8E4M3FN: TensorProto.FLOAT8E4M3FN,
+    DType.F8E4M3FNUZ: TensorProto.FLOAT8E4M3FNUZ, DType.F8E5M2: TensorProto.FLOAT8E5M2,
+    DType.F8E5M2FNUZ: TensorProto.FLOAT8E5M2FNUZ, DType.I4: TensorProto.INT4, DType.U4: TensorProto.UINT4,
 }  # fmt: skip
 
 
@@ -100,6 +103,12 @@ class ExportContext:
     def scalar(self, number: float, stem: str) -> str:
         """A number of the first operand's type."""
         return self.constant(np.asarray(number, self.dtype), stem)
+
+    def element_type(self, dtype: DType) -> int:
+        """As ONNX has it. Raises ``UNSUPPORTED_FEATURE`` for what only later operator sets have."""
+        if dtype not in ELEMENT_TYPES:
+            raise self.unsupported(f"operator set 21 has no {dtype.value}")
+        return ELEMENT_TYPES[dtype]
 
     def unsupported(self, reason: str) -> CcmlError:
         loc = self.node.loc or self.node.outputs[0].name

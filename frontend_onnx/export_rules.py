@@ -13,13 +13,14 @@ from ..ir.types import DType
 from ..ops.attributes import element_type
 from ..ops.windows import reach
 from .export_anchors import RULES as ANCHORS
-from .export_context import ELEMENT_TYPES, ExportContext
+from .export_context import ExportContext
 from .ops_pointwise import SAME
 
 ExportRule = Callable[[ExportContext], None]
 
 _REDUCTIONS = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "prod": "ReduceProd"}
 _GLOBAL = {"mean": "GlobalAveragePool", "max": "GlobalMaxPool"}
+_BYTES = (DType.I8, DType.U8)
 _SHIFTED = (DType.U8, DType.U16, DType.U32, DType.U64)
 
 
@@ -74,7 +75,9 @@ def _clip(ctx: ExportContext) -> None:
 
 
 def _cast(ctx: ExportContext) -> None:
-    _same("Cast", ctx, to=ELEMENT_TYPES[element_type(ctx.node.attrs, "to")])
+    """To narrow floats it saturates unless told not to."""
+    attrs = {} if ctx.node.attrs.get("saturate", True) else {"saturate": 0}
+    _same("Cast", ctx, to=ctx.element_type(element_type(ctx.node.attrs, "to")), **attrs)
 
 
 def _quantize(ctx: ExportContext) -> None:
@@ -192,8 +195,15 @@ def _channels_first(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequ
 
 
 def _conv(ctx: ExportContext) -> None:
-    _require_float(ctx)
-    _same("Conv", ctx, group=ctx.integer("group"), **_window(ctx, ctx.node.operands[1].shape[2:]))
+    """Of bytes ConvInteger."""
+    x, w, *bias = ctx.node.operands
+    op_type, inputs = "Conv", ctx.inputs()
+    if x.dtype in _BYTES and w.dtype in _BYTES and not bias:
+        zero = ctx.attr("zero_point") if "zero_point" in ctx.node.attrs else 0
+        op_type, inputs = "ConvInteger", [*inputs, ctx.constant(np.asarray(zero, x.dtype.numpy), "zero_point")]
+    else:
+        _require_float(ctx)
+    ctx.emit(op_type, inputs, ctx.outputs(), group=ctx.integer("group"), **_window(ctx, w.shape[2:]))
 
 
 def _conv_transpose(ctx: ExportContext) -> None:
@@ -203,9 +213,11 @@ def _conv_transpose(ctx: ExportContext) -> None:
 
 
 def _matmul(ctx: ExportContext) -> None:
-    """Gemm where all are matrices, MatMul and Add otherwise."""
-    _require_float(ctx)
+    """Gemm where all are matrices, MatMul and Add otherwise; of bytes MatMulInteger."""
     a, b, *bias = ctx.inputs()
+    if not ctx.node.operands[0].dtype.is_float:
+        _integer_matmul(ctx)
+        return
     if not bias:
         ctx.emit("MatMul", [a, b], ctx.outputs())
     elif all(len(value.shape) == 2 for value in ctx.node.operands[:2]):
@@ -214,12 +226,34 @@ def _matmul(ctx: ExportContext) -> None:
         ctx.emit("Add", [ctx.emit("MatMul", [a, b]), *bias], ctx.outputs())
 
 
-def _pool(ctx: ExportContext) -> None:
-    window = _pooled(ctx, _window(ctx, ctx.ints("kernel")))
-    if ctx.string("kind") == "max":
-        _same("MaxPool", ctx, **window)
+def _integer_matmul(ctx: ExportContext) -> None:
+    a, b, *bias = ctx.node.operands
+    zeros = [ctx.attr(name) if name in ctx.node.attrs else 0 for name in ("zero_point", "rhs_zero_point")]
+    of_bytes = a.dtype in _BYTES and b.dtype in _BYTES
+    if bias or not (of_bytes or (a.dtype is b.dtype is ctx.node.output.dtype and not any(zeros))):
+        raise ctx.unsupported(f"matmul of {a.type} is no ONNX operator")
+    if not of_bytes:
+        ctx.emit("MatMul", [a.name, b.name], ctx.outputs())
         return
-    _same("AveragePool", ctx, count_include_pad=ctx.integer("count_include_pad"), **window)
+    points = [
+        ctx.constant(np.asarray(zero, value.dtype.numpy), "zero_point") for zero, value in zip(zeros, (a, b))
+    ]  # fmt: skip
+    ctx.emit("MatMulInteger", [a.name, b.name, *points], ctx.outputs())
+
+
+def _pool(ctx: ExportContext) -> None:
+    """Channels that are last, as in an average across channels, are brought to the front."""
+    window = _pooled(ctx, _channels_first(ctx, ctx.ints("kernel")))
+    if ctx.string("kind") == "max":
+        op_type, attrs = "MaxPool", window
+    else:
+        op_type, attrs = "AveragePool", {**window, "count_include_pad": ctx.integer("count_include_pad")}
+    if ctx.string("layout") == "channels_first":
+        _same(op_type, ctx, **attrs)
+        return
+    rank = len(ctx.node.output.shape)
+    first = ctx.emit("Transpose", ctx.inputs(), perm=(0, rank - 1, *range(1, rank - 1)))
+    ctx.emit("Transpose", [ctx.emit(op_type, [first], None, **attrs)], ctx.outputs(), perm=(0, *range(2, rank), 1))
 
 
 def _max_pool_index(ctx: ExportContext) -> None:
@@ -233,7 +267,9 @@ def _pooled(ctx: ExportContext, window: Mapping[str, Sequence[int]]) -> dict[str
     """Padding that no window reaches is left out: with ``ceil_mode`` others let one more window begin in it."""
     kernel, node = ctx.ints("kernel"), ctx.node
     spatial, spans = len(kernel), reach(kernel, ctx.ints("dilation"))
-    rows = zip(node.operands[0].shape[2:], node.output.shape[2:], ctx.ints("stride"), spans, ctx.ints("pad"))
+    last = "layout" in node.attrs and ctx.string("layout") == "channels_last"
+    extents = (value.shape[1:-1] if last else value.shape[2:] for value in (node.operands[0], node.output))
+    rows = zip(*extents, ctx.ints("stride"), spans, ctx.ints("pad"))
     needed = [(count - 1) * step + span - extent - before for extent, count, step, span, before in rows]
     pads = [*ctx.ints("pad")[:spatial], *map(_between, needed, ctx.ints("pad")[spatial:])]
     return {**window, "pads": pads, "ceil_mode": ctx.integer("ceil_mode")}

@@ -68,15 +68,18 @@ _Rule = Callable[[Node, Operands], Results | None]
 
 
 def evaluate_node(node: Node, operands: Operands, count: int, *, precise: bool = False) -> Results:
-    """The stacked results of ``count`` samples; one operand at least is stacked. If ``precise``, what hangs on the
-    order of sums, or on a library's approximation, is computed in float64 and rounded once."""
+    """The stacked results of ``count`` samples. If ``precise``, what hangs on the order of sums, or on a library's
+    approximation, is computed in float64 and rounded once."""
+    if not any(each is not None and each.is_stacked for each in operands):
+        results = OPS[node.op].evaluate([None if each is None else each.array for each in operands], node.attrs)
+        return tuple(_repeated(result, count) for result in results)
     if precise and _is_inexact(node, operands):
         wide = evaluate_node(node, [each and each.converted(np.float32, np.float64) for each in operands], count)
         types = [value.dtype.numpy for value in node.outputs]
         return tuple(result.astype(type_, copy=False) for result, type_ in zip(wide, types, strict=True))
     rule = _RULES.get(node.op)
-    results = None if rule is None else rule(node, operands)
-    return results or _one_by_one(node, operands, count)
+    found = None if rule is None else rule(node, operands)
+    return found or _one_by_one(node, operands, count)
 
 
 def _is_inexact(node: Node, operands: Operands) -> bool:

@@ -3,11 +3,12 @@
 A softmax gives ``exp(x - max)``: a score far below the largest of its row gives nothing, whether it is -40, -10000 or
 -infinity. A range that held such a number would leave no steps for the scores that count. So what has such numbers, and
 the softmax that reads them, stay in float: scores come from their matrix product as floats, without being rounded.
+What is infinite anywhere else has no range at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..ops.opdef import Kind
 from ..ops.table import OPS
 from ..verification.runner import Arrays
 from .partition import key
-from .roles import is_real
+from .roles import Role, is_real, role_of
 
 _SOFTMAX = frozenset({"softmax", "log_softmax"})
 
@@ -48,6 +49,15 @@ def float_nodes(graph: Graph, runs: Iterable[Arrays]) -> frozenset[str]:
         found.add(key(node))
         found.update(_above(graph, node.operands[0], hiding, graph.producers()))
     return frozenset(found)
+
+
+def infinite_nodes(graph: Graph, names: Collection[str]) -> frozenset[str]:
+    """The nodes (``key``) that make or read the values ``names``, which hold infinities for some samples, such as the
+    scores that a choice leaves out. Layers are not among them: nothing good comes of their sums."""
+    return frozenset(
+        key(node) for node in graph.nodes
+        if role_of(graph, node) is not Role.CORE and any(v.name in names for v in (*node.operands, *node.outputs))
+    )  # fmt: skip
 
 
 def _hides_scores(node: Node, known: Mapping[str, np.ndarray]) -> bool:

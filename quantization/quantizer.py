@@ -25,7 +25,7 @@ from .exact_scales import with_exact_scales
 from .execute import evaluate_samples
 from .histogram import FOLDS, TensorStats
 from .insert import StoredConstant, insert_qdq
-from .masks import float_nodes, softmaxes
+from .masks import float_nodes, infinite_nodes, softmaxes
 from .observe import FloatRuns, Observations, observe, spread
 from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
@@ -33,7 +33,7 @@ from .range_choice import Chosen, Folded, Group, Known, Method, Trials, choose_r
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .recurrent_weights import halfword_weights
-from .roles import LINEAR, weight_positions
+from .roles import LINEAR, is_real, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant
 
 log = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class Quantizer:
         unrolled = unroll_recurrences(graph)
         graph = unrolled.graph
         options.require_known_layers(known_names(graph))
-        layers = [node for node in graph.nodes if node.op in LINEAR and weight_positions(graph, node)]
+        layers = [node for node in graph.nodes if weight_positions(graph, node) and is_real(node.output)]
         names = _observable(graph, unrolled)
         log.info("preparing the float model for calibration")
         sizes = {value.name: value.type.size for value in graph.values()}
@@ -143,6 +143,7 @@ class Quantizer:
             equalized = equalize(graph, parts.is_integer, floats, chosen)
         outputs = [value.name for value in graph.outputs]
         observed = observe(floats, names, layers, chosen, equalized.divisors, outputs)
+        masked |= infinite_nodes(graph, [name for name, stats in observed.stats.items() if not stats.finite])
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
         parts = plain.partition()

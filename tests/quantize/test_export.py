@@ -270,6 +270,39 @@ def test_places_of_the_greatest_and_blocks_of_an_image() -> None:
     assert_same(graph, reimported(graph))
 
 
+def test_products_of_integers() -> None:
+    net = Network((3, 4), (4, 5), (1, 2, 4, 4))
+    a, b, x = (net.op("cast", value, to=DType.I8) for value in net.inputs)
+    wide = [net.op("cast", value, to=DType.I32) for value in net.inputs[:2]]
+    w = net.constant(np.arange(-9, 9).reshape(1, 2, 3, 3).astype(np.int8), "w")
+    window = {"stride": (1, 1), "pad": (1,) * 4, "dilation": (1, 1), "group": 1, "layout": "channels_first"}
+    graph = net.graph(
+        net.op("matmul", a, b, zero_point=3, rhs_zero_point=-2),
+        net.op("matmul", *wide, zero_point=0, rhs_zero_point=0),
+        net.op("conv", x, w, zero_point=-5, **window),
+    )  # fmt: skip
+    assert_same(graph, reimported(graph))
+
+
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.F8E4M3FN, DType.F8E5M2, DType.I4, DType.U4])
+def test_narrow_types(dtype: DType) -> None:
+    net = Network((3, 4))
+    graph = net.graph(net.op("cast", net.op("cast", net.op("abs", net.x), to=dtype), to=DType.F32))
+    assert_same(graph, reimported(graph))
+
+
+def test_averages_across_channels() -> None:
+    """As of LRN, whose channels are the first dimension of an image."""
+    net = Network((2, 5, 4, 3), (1, 6, 1, 4))
+    across = {"kernel": (5, 1), "stride": (1, 1), "pad": (2, 0, 2, 0), "dilation": (1, 1), "layout": "channels_last"}
+    strided = {**across, "kernel": (2, 2), "stride": (2, 1), "pad": (0, 0, 1, 0)}
+    graph = net.graph(
+        net.op("pool", net.inputs[1], kind="avg", ceil_mode=False, count_include_pad=True, **across),
+        net.op("pool", net.x, kind="max", ceil_mode=True, count_include_pad=False, **strided),
+    )
+    assert_same(graph, reimported(graph), exact=False)
+
+
 def test_determinants() -> None:
     net = Network((2, 3, 3))
     graph = net.graph(net.op("det", net.x))
@@ -291,7 +324,8 @@ def test_what_onnx_does_not_have(tmp_path: Path) -> None:
     stored = Value("q", TensorType(DType.I8, (1, 2)))
     integer = Network((1, 2))
     integer.inputs = [stored]
-    product = integer.op("matmul", stored, integer.constant(np.ones((2, 2), np.int8)), zero_point=3)
+    bias = integer.constant(np.ones(2, np.int32))
+    product = integer.op("matmul", stored, integer.constant(np.ones((2, 2), np.int8)), bias, zero_point=3)
     for graph, loc in ((last, "conv_0"), (integer.graph(product), "matmul_0")):
         with pytest.raises(CcmlError) as error:
             save_graph(graph, tmp_path / "m.onnx")

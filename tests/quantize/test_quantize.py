@@ -29,6 +29,37 @@ def makers(graph: Graph) -> Mapping[str, Node]:
     return graph.producers()
 
 
+def test_what_does_not_depend_on_inputs() -> None:
+    """A constant among the outputs, and what is computed of constants alone."""
+    net = Network((1, 3, 6, 6))
+    window = net.constant(np.arange(4, dtype=np.float32), "window")
+    turned = net.op("reshape", window, shape=(2, 2))
+    graph = net.graph(net.conv(net.x, 2), turned)
+    found = evaluate_samples(quantize_graph(graph, samples_for(graph)).graph, samples_for(graph))
+    assert np.array_equal(found[turned.name], np.broadcast_to([[0, 1], [2, 3]], (8, 2, 2)))
+
+
+def test_layers_of_integers_stay_as_they_are() -> None:
+    net = Network((1, 3, 6, 6))
+    stored = net.op("cast", net.x, to=DType.I8)
+    w = net.constant(np.ones((2, 3, 1, 1), np.int8), "w")
+    window = {"stride": (1, 1), "pad": (0,) * 4, "dilation": (1, 1), "group": 1, "layout": "channels_first"}
+    graph = net.graph(net.op("conv", stored, w, zero_point=0, **window), net.conv(net.x, 2))
+    model = quantize_graph(graph, samples_for(graph))
+    assert evaluate_samples(model.graph, samples_for(graph))["conv_1"].dtype == np.int32
+
+
+def test_choices_that_infinities_leave_out() -> None:
+    """What is infinite has no range, and stays in float; the layer before is quantized."""
+    net = Network((4, 6))
+    scores = net.dense(net.x, 5)
+    left = net.op("where", net.op("gt", scores, net.number(0)), scores, net.number(-np.inf))
+    graph = net.graph(net.op("top_k", left, axis=1, k=2, largest=True), scores)
+    model = quantize_graph(graph, samples_for(graph))
+    assert "quantize" in ops_of(model.graph)
+    assert quality(model, net.graph(scores)) > 30
+
+
 def test_the_form_of_a_quantized_layer() -> None:
     """x and weights are dequantized, the bias too; the result is quantized behind the relu."""
     net = Network((1, 3, 6, 6))
