@@ -56,6 +56,7 @@ from .kernel import KernelContext, has_vectors
 from .matrix_tiles import is_tiled, lower_tiled, tiled_cost, tiled_halo
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
+from .outer_product import is_outer_product, lower_outer_product
 from .overlap_add import lower_overlap_add
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
 from .packed_interpolation import is_packed_interpolation, lower_packed_interpolation
@@ -346,6 +347,7 @@ GENERATORS: tuple[Generator, ...] = (
         transposed_halo,
     ),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
+    Generator("outer product", _anchors("matmul"), is_outer_product, lower_outer_product, _scalar(1)),
     Generator(
         "dot products of rows", _anchors("matmul"), is_row_dots, lower_row_dots,
         lambda ctx: _scalar(7)(ctx) * row_dots_share(ctx),
