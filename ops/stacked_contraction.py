@@ -125,8 +125,9 @@ def _depthwise(
     shape = (len(padded), *counts, len(w)) if last else (len(padded), len(w), *counts)
     y = np.zeros(shape, padded.dtype)
     product = np.empty_like(y)
+    factors_of = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
     for tap in np.ndindex(*w.shape[2:]):
-        place, factors = _tap(tap, stride, dilation, counts), w[(slice(None), 0, *tap)]
+        place, factors = _tap(tap, stride, dilation, counts), factors_of[tap]
         if last:
             np.multiply(images[(slice(None), *place)], factors, out=product)
         else:
