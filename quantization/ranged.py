@@ -19,6 +19,7 @@ from ..frontend_onnx.dims import Range
 from ..ir.extents import Extent, axes_of
 from ..ir.graph import Graph, Node, Value
 from ..ops.table import infer_types
+from ..record import record
 from ..samples import ONLY_INPUT, read_arrays
 from .calibration import CalibrationData, Sample
 
@@ -135,6 +136,27 @@ def with_arguments(graph: Graph, data: CalibrationData) -> CalibrationData:
     count = data.samples.count
     extents = {extent.value: np.full(count, extent.bound, np.int64) for extent in arguments(graph)}
     return replace(data, samples=replace(data.samples, inputs=inputs | extents))
+
+
+@record
+class OwnOutputs:
+    """Cuts outputs to the extents that the samples have: ``sizes``, by the values that hold them."""
+
+    graph: Graph
+    sizes: Mapping[str, int]
+
+    def cut(self, name: str, array: np.ndarray) -> np.ndarray:
+        return self._cut(name, array, 0)
+
+    def cut_stacked(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Of outputs ``[samples, ...]``."""
+        return {name: self._cut(name, array, 1) for name, array in outputs.items()}
+
+    def _cut(self, name: str, array: np.ndarray, ahead: int) -> np.ndarray:
+        for axis, extent in axes_of(self.graph.extents, name).items():
+            if extent.value in self.sizes and self.sizes[extent.value] < array.shape[ahead + axis]:
+                array = np.take(array, np.arange(self.sizes[extent.value]), axis=ahead + axis)
+        return array
 
 
 # ---------------------------------------------------------------- other bounds

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
-from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,15 @@ from .images import ImageOptions
 from .input_check import doubts, input_ranges
 from .options import Mode
 from .quantize import in_one_thread, prepare
-from .ranged import arguments, calibration_extents, own_inputs, with_arguments, with_bounds, with_bounds_of
+from .ranged import (
+    OwnOutputs,
+    arguments,
+    calibration_extents,
+    own_inputs,
+    with_arguments,
+    with_bounds,
+    with_bounds_of,
+)
 
 if TYPE_CHECKING:
     from .device import Device
@@ -110,13 +117,14 @@ def _quantized(
     for warning in warnings:
         log.warning("%s", warning)
     log.info("quantizing with %d samples", calibration.samples.count)
-    score = None if metric is None else partial(metric.of_stacked, test)
+    own = OwnOutputs(source.graph, sizes)
+    score = None if metric is None else (lambda outputs: metric.of_stacked(test, own.cut_stacked(outputs)))
     described = replace(source, quantized=_described(wanted.options))
     model = quantize_graph(
         source.graph, calibration.samples, wanted.options, test=test.samples, score=score,
         meter=None if device is None else device.meter(described), steering=device is not None and device.steering,
     )  # fmt: skip
-    measured = measure(model.original, model.graph, test.samples)
+    measured = measure(model.original, model.graph, test.samples, own.cut)
     accuracy = Accuracy(
         calibration_samples=calibration.samples.count,
         test_samples=test.samples.count,

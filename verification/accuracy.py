@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -120,7 +120,13 @@ class Measured:
     quantized_results: dict[str, np.ndarray]
 
 
-def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
+Cut = Callable[[str, np.ndarray], np.ndarray]
+"""What counts of an output of a sample, by its name."""
+
+
+def measure(
+    original: Graph, quantized: Graph, samples: Samples, cut: Cut = lambda name, array: array
+) -> Measured:
     """Runs ``samples``, which are of the float model's types, through all three models.
 
     ``original`` is the float model that was quantized, ``quantized`` the same with quantize and dequantize nodes.
@@ -135,8 +141,9 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
         for tensor, sums in zip(models.tensors, noise):
             local = floats.get(models.local_names.get(tensor.origin, ""))
             sums.add(tensor, floats[tensor.origin], tensor.real(found), local)
-        wanted.append({value.name: floats[value.name] for value in original.outputs})
-        got.append({value.name: models.real_output(value.name, found) for value in original.outputs})
+        names = [value.name for value in original.outputs]
+        wanted.append({name: cut(name, floats[name]) for name in names})
+        got.append({name: cut(name, models.real_output(name, found)) for name in names})
     outputs = [
         _output(name, np.stack([one[name] for one in got]), np.stack([one[name] for one in wanted]))
         for name in wanted[0]

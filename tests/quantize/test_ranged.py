@@ -86,6 +86,22 @@ def test_samples_of_one_image(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.run({"x": x[:count]})["y"], np.concatenate(rows[:count]))
 
 
+def test_samples_of_one_image_are_judged_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report compares the scores of an image, and a metric sees as many rows as there are labels."""
+    path, data = written(tmp_path, POOLED, ["batch", 3, 8, 8]), tmp_path / "data.npz"
+    images = np.random.default_rng(1).standard_normal((20, 3, 8, 8)).astype(np.float32)
+    np.savez(data, x=images, label=np.arange(20) % 4)
+    (tmp_path / "rows_of_scores.py").write_text(
+        "def share(outputs, data):\n    return len(outputs['y']) / len(data['label'])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    given = Quantization(data, metric="rows_of_scores:share")
+    accuracy = ccml.quantize(path, given, options=ModelOptions(dims={"batch": Range(1, 4)})).accuracy
+    assert accuracy.outputs[0].top1_agreement is not None
+    assert accuracy.metric is not None
+    assert accuracy.metric.quantized_value == 1.0
+
+
 def test_images_of_other_sizes(tmp_path: Path) -> None:
     path, data = written(tmp_path, POOLED, [1, 3, "h", "w"]), saved(tmp_path, 16, 3, 8, 6)
     dims = {"h": Range(2, 12), "w": Range(2, 9)}
