@@ -38,9 +38,10 @@ def _mask(body: Body, place: int, batch: int, length: int, total: int) -> str:
         mask, shape = body.input(place), body.shape(place)
         if len(shape) == 1 and shape[0] in (batch, 2 * batch):
             at = body.constant(np.arange(total, dtype=body.dtype(place))[None])
-            ends = body.emit("Unsqueeze", body.slice(mask, 0, 0, batch), body.integers(1))
+            both = shape[0] == 2 * batch and shape[0] != batch
+            ends = body.emit("Unsqueeze", body.slice(mask, 0, 0, batch) if both else mask, body.integers(1))
             seen = body.emit("Less", at, ends)
-            if shape[0] == 2 * batch and shape[0] != batch:
+            if both:
                 starts = body.emit("Unsqueeze", body.slice(mask, 0, batch, 2 * batch), body.integers(1))
                 seen = body.emit("And", seen, body.emit("GreaterOrEqual", at, starts))
             axes = [1, 2]

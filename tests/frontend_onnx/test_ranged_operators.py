@@ -61,6 +61,15 @@ def places_from_0(dim: str | int) -> Fill:
     return fill
 
 
+def ends_up_to(extent: int) -> Fill:
+    """How many of as many places count, one at least."""
+
+    def fill(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
+        return rng.integers(1, extent + 1, shape, np.int32)
+
+    return fill
+
+
 def boxes(rng: np.random.Generator, shape: tuple[int, ...], n: Numbers) -> np.ndarray:
     """Corners of regions, parts of which are outside of any image."""
     corners = rng.random((*shape[:-1], 2, 2)) * 10 - 2
@@ -101,7 +110,8 @@ class Case:
             value(name, dims, onnx.helper.np_dtype_to_tensor_dtype(arrays[name].dtype))
             for name, (dims, _) in zip("abcdef", self.inputs)
         ]
-        return model(self.nodes, inputs, self.outputs, self.constants, self.opset)
+        domains = {node.domain: 1 for node in self.nodes if node.domain}
+        return model(self.nodes, inputs, self.outputs, self.constants, self.opset, domains=domains)
 
     def used(self) -> dict[str, Range]:
         names = {dim for dims, _ in self.inputs for dim in dims if isinstance(dim, str)}
@@ -115,6 +125,7 @@ class Case:
 
 
 X: tuple[Dims, Fill] = (("n", "s", 3), normal)
+WEIGHTS = np.random.default_rng(0).standard_normal((6, 18)).astype(np.float32)
 
 
 
@@ -770,6 +781,10 @@ CASES: Mapping[str, Case] = {
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
         [((1, "s", 4), normal), ((1, 2, "s"), normal)],
         {"k": np.array([2**63 - 1]), "t": np.array([0.4], np.float32)},
+    ),
+    "attention to the tokens before the end of each sentence": Case(
+        [make("Attention", ["a", "weights", "bias", "b"], ["y"], domain="com.microsoft", num_heads=2)],
+        [(("n", 5, 6), normal), (("n",), ends_up_to(5))], {"weights": WEIGHTS, "bias": WEIGHTS[0]},
     ),
     "boxes of a batch": Case(
         [make("NonMaxSuppression", ["a", "b", "k", "t"], ["y"])],
