@@ -7,10 +7,11 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..emit_c.compiler_flags import all_flags
 from ..errors import CcmlError, ErrorCode
 from ..targets import Board, Environment, Machine, Tool
 from .driver import DRIVER_FOLDER
-from .toolchain import build, find_tool
+from .toolchain import build, find_tool, run_tool
 
 _STACK_SIZE = 64 << 10
 
@@ -59,6 +60,20 @@ def emulator_of(machine: Machine) -> Tool:
         reason = f"nothing here runs programs for {machine.name} ({machine.abi.name})"
         raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="try it on such a machine")
     return emulator
+
+
+_OWN_C_LIBRARY = "libc.so.6"
+
+
+def c_library_options(machine: Machine, compiler: str, folder: Path) -> list[str]:
+    """Options of the linker by which the driver finds this system's C library under the name that shared libraries of
+    the machine's need it: Android's is ``libc.so``. It is put into ``folder`` under that name."""
+    library = machine.target.library
+    if library is None or not library.c_library.startswith("libc.so") or library.c_library == _OWN_C_LIBRARY:
+        return []
+    path = run_tool([find_tool(compiler), *all_flags(machine, compiler), f"-print-file-name={_OWN_C_LIBRARY}"], folder)
+    (folder / library.c_library).symlink_to(path.stdout.strip())
+    return ["-Wl,--disable-new-dtags", f"-Wl,-rpath,{folder}"]
 
 
 def run_command(machine: Machine, program: Path) -> list[str]:

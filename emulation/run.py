@@ -14,7 +14,7 @@ from ..ir.program import Program
 from ..record import record
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
-from .platforms import compiler_of, emulator_of, is_native, link_options, loadable, run_command
+from .platforms import c_library_options, compiler_of, emulator_of, is_native, link_options, loadable, run_command
 from .toolchain import build, find_tool, run_tool
 
 _C_FLAGS = ("-std=gnu99",)
@@ -92,5 +92,7 @@ def build_driver(
     executable = folder / f"driver{environment.suffix}"
     link = [*(environment.custom_link if foreign_kernels(program) else ()), *link_options(machine, folder)]
     link += thread_flags(program, machine)
+    if loaded is not None:
+        link += c_library_options(machine, compiler, folder)
     build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

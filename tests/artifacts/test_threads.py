@@ -121,6 +121,13 @@ def expected(path: Path, machine: Machine, samples: list[dict[str, np.ndarray]])
     return stacked([model.run(sample) for sample in samples])
 
 
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64", "ld.lld")
+def test_a_library_of_another_systems_c_library(tmp_path: Path) -> None:
+    """Threads are functions of the C library, which Android calls libc.so."""
+    path = convolutions(tmp_path / "net.onnx")
+    assert ccml.verify(path, target="android", backend="llvm", samples=1, goal=THREADS).ok
+
+
 @needs("gcc")
 @runs_here(V3)
 @pytest.mark.parametrize("form", [Emit.C, Emit.OBJECT], ids=["c", "llvm"])
