@@ -37,12 +37,10 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     or fusion."""
     graph = name_apart(graph)
     parts = list(all_graphs(graph))
-    values = NameSupply(name for part in parts for name in (*(value.name for value in part.values()), *part.constants))
-    packed: set[str] = set()
-    dense, apart = _with_gaps(graph)
-    proto = _Writer(values, NameSupply(), packed).graph(dense, graph.inputs)
-    _cut_to_extents(proto, graph, apart, values)
-    wide = bool(packed) or any(_is_wide(node) for part in parts for node in part.nodes)
+    wide = any(_is_wide(node) for part in parts for node in part.nodes)
+    proto, packed = _written(graph, wide)
+    if packed and not wide:
+        proto, wide = _written(graph, True)[0], True
     opset, ir_version = VERSIONS["wide" if wide else "ordinary"]
     domains = sorted({onnx_node(n.attrs).domain for part in parts for n in part.nodes if n.op == CUSTOM} - {""})
     imports = [helper.make_operatorsetid("", opset), *(helper.make_operatorsetid(domain, 1) for domain in domains)]
@@ -51,20 +49,32 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     )
 
 
+def _written(graph: Graph, wide: bool) -> tuple[onnx.GraphProto, set[str]]:
+    """The graph, and its constants of 4 bits."""
+    parts = all_graphs(graph)
+    values = NameSupply(name for part in parts for name in (*(value.name for value in part.values()), *part.constants))
+    packed: set[str] = set()
+    dense, apart = _with_gaps(graph)
+    proto = _Writer(values, NameSupply(), packed, wide).graph(dense, graph.inputs)
+    _cut_to_extents(proto, graph, apart, values)
+    return proto, packed
+
+
 @record
 class _Writer:
-    """``values`` and ``names`` are of the whole model; ``packed`` as in :class:`ExportContext`."""
+    """``values`` and ``names`` are of the whole model; ``packed`` and ``wide`` as in :class:`ExportContext`."""
 
     values: NameSupply
     names: NameSupply
     packed: set[str]
+    wide: bool
 
     def graph(self, graph: Graph, inputs: Sequence[Value]) -> onnx.GraphProto:
         """``graph`` with these inputs; what else it reads is found in the graph around it."""
         nodes: list[onnx.NodeProto] = []
         constants = dict(graph.constants)
         for node in graph.nodes:
-            context = ExportContext(node, graph, nodes, constants, self.values, self.names, self.packed)
+            context = ExportContext(node, graph, nodes, constants, self.values, self.names, self.packed, self.wide)
             rule = RULES.get(node.op)
             if node.op in BODIES:
                 self._control(context)

@@ -37,6 +37,8 @@ class ExportContext:
     names: NameSupply
     packed: set[str]
     """Constants that are written with 4 bits an element."""
+    wide: bool
+    """Whether the operator set is the one that has 4 and 16 bits."""
 
     def inputs(self) -> list[str]:
         """The operands' names, empty where absent; trailing absent ones are left out."""

@@ -213,7 +213,11 @@ def _conv_transpose(ctx: ExportContext) -> None:
 
 
 def _matmul(ctx: ExportContext) -> None:
-    """Gemm where all are matrices, MatMul and Add otherwise; of bytes MatMulInteger."""
+    """Gemm where all are matrices, MatMul and Add otherwise; of bytes MatMulInteger.
+
+    ONNX Runtime (1.32) makes a Gemm of MatMul and the Add of a list, and then in operator set 21 a QuantizeLinear that
+    it refuses itself; a bias with the rank of the product it leaves alone.
+    """
     a, b, *bias = ctx.inputs()
     if not ctx.node.operands[0].dtype.is_float:
         _integer_matmul(ctx)
@@ -223,6 +227,8 @@ def _matmul(ctx: ExportContext) -> None:
     elif all(len(value.shape) == 2 for value in ctx.node.operands[:2]):
         ctx.emit("Gemm", [a, b, *bias], ctx.outputs())
     else:
+        if ctx.wide:
+            bias = [ctx.emit("Reshape", [*bias, ctx.int64((1,) * (len(ctx.node.output.shape) - 1) + (-1,), "row")])]
         ctx.emit("Add", [ctx.emit("MatMul", [a, b]), *bias], ctx.outputs())
 
 

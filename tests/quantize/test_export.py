@@ -291,6 +291,24 @@ def test_narrow_types(dtype: DType) -> None:
     assert_same(graph, reimported(graph))
 
 
+def test_onnxruntime_loads_products_of_halfwords() -> None:
+    """Of tensors of several rows of matrices, with its own optimizations, of which the last ones round otherwise."""
+    ort = pytest.importorskip("onnxruntime")
+    net = Network((2, 3, 4))
+    graph = net.graph(net.dense(net.op("reshape", net.relu(net.dense(net.x, 8)), shape=(2, 3, 8)), 5))
+    samples = samples_for(graph)
+    quantized = quantize_graph(graph, samples, QuantizeOptions(activations="int16")).graph
+    model = export_model(quantized)
+    assert model.opset_import[0].version == 21
+    options, inputs = ort.SessionOptions(), {"x": samples.inputs["x"][0]}
+    ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    (wanted,) = evaluate_samples(quantized, samples).values()
+    assert np.allclose(session.run(None, inputs)[0], wanted[0], atol=1e-5)
+    assert_same_outputs(quantized, reimported(quantized))
+
+
 def test_averages_across_channels() -> None:
     """As of LRN, whose channels are the first dimension of an image."""
     net = Network((2, 5, 4, 3), (1, 6, 1, 4))
