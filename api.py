@@ -307,7 +307,7 @@ def verify(
     *,
     samples: int = 4,
     tolerance: float | None = None,
-    backend: str = "jit",
+    backend: str | None = None,
     compiler: str | None = None,
     target: str | None = None,
     abi: str | None = None,
@@ -318,14 +318,19 @@ def verify(
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
     ``tolerance`` is the largest relative L2 error, by default what suits the precision of ``options`` and recurrent
-    layers in integers. ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at
-    most. With a ``target`` the model is compiled for that, run under emulation and compared with this machine's results
-    as well; ``backend`` is then ``llvm`` for LLVM's objects or ``c`` for the C sources. A difference is in the result,
-    not raised: ``require`` of the result raises it. With ``quantization`` the model is quantized first, and the
-    reference is the quantized model. ``goal`` is that of the model for the ``target``. Where inputs and outputs are
-    states, the samples are the steps of one sequence, in which each side goes on with its own states.
+    layers in integers. ``backend`` is ``jit`` (the default), or ``c`` for the C sources by ``compiler``; ``samples``
+    are compared at most. With a ``target`` the model is compiled for that, run under emulation and compared with this
+    machine's results as well; ``backend`` is then ``llvm`` for LLVM's objects (the default) or ``c`` for the C sources.
+    A difference is in the result, not raised: ``require`` of the result raises it. With ``quantization`` the model
+    is quantized first, and the reference is the quantized model. ``goal`` is that of the model for the ``target``.
+    Where inputs and outputs are states, the samples are the steps of one sequence, in which each side goes on with
+    its own states.
     """
     check_goal(goal)
+    backends = ("jit", "c") if target is None else ("llvm", "c")
+    if backend is not None and backend not in backends:
+        where = "on this machine" if target is None else "for a target"
+        raise CcmlError(ErrorCode.BAD_OPTION, f"the backend {backend} is none {where}", hint=" or ".join(backends))
     native = host_machine()
     machine = native if target is None else find_machine(target, abi, cpu)
     stages: list[tuple[str, Graph]] = []
@@ -335,6 +340,7 @@ def verify(
     host = None if target is None else compile_source(source, native)
     chosen = compiled.samples(file, samples).first(samples)
     tolerance = default_tolerance(compiled) if tolerance is None else tolerance
+    backend = backend or backends[0]
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler, host=host)
 
 

@@ -12,6 +12,7 @@ import onnx
 import pytest
 from ccml.driver import compile_source, find_machine, read
 from ccml.emit_llvm.jit import host_machine
+from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
 from ccml.passes import pipeline
 from ccml.passes.precision import FloatFormat
@@ -203,6 +204,16 @@ def test_the_passes_of_a_target_are_verified(monkeypatch: pytest.MonkeyPatch) ->
     found = ccml.verify(DIGITS, samples=1, target="cortex-m4", backend="llvm")
     assert not found.ok
     assert found.first_stage is not None and found.first_stage.endswith("signed_bytes")
+
+
+@needs("qemu-system-arm", "arm-none-eabi-gcc")
+def test_a_target_is_verified_by_the_route_of_its_library() -> None:
+    assert ccml.verify(DIGITS, samples=1, target="cortex-m4").backend == "llvm"
+    assert ccml.verify(DIGITS, samples=1).backend == "jit"
+    with pytest.raises(CcmlError, match="the backend jit is none for a target"):
+        ccml.verify(DIGITS, target="cortex-m4", backend="jit")
+    with pytest.raises(CcmlError, match="the backend llvm is none on this machine"):
+        ccml.verify(DIGITS, backend="llvm")
 
 
 @needs("qemu-system-arm", "arm-none-eabi-gcc")
