@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.fuzz.quantized import run
 
 NAMES = [
-    "ArgMax", "Cast", "Compress", "Concat", "Constant", "ConvInteger", "GridSample", "LRN", "LSTM", "LayerNormalization",
-    "MatMul", "MaxPool", "NonMaxSuppression", "NonZero", "Resize", "ScatterND", "Softmax", "TopK", "Unique", "Where",
+    "ArgMax", "Cast", "Compress", "Concat", "Constant", "ConvInteger", "GridSample", "LRN", "LSTM",
+    "LayerNormalization", "MatMul", "MaxPool", "NonMaxSuppression", "NonZero", "Resize", "ScatterND",
+    "Softmax", "TopK", "Unique", "Where",
 ]  # fmt: skip
 
 
