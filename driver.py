@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -382,13 +383,13 @@ def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
     from .program.operations import operations
     from .targets.target import ElementKind, alike
 
-    found: list[Level] = []
+    found: list[tuple[int, Level]] = []
     for level in reversed(levels):
-        similar = [each for each in found if alike(level.machine.cpu, each.machine.cpu, {ElementKind.F32})]
-        least = min((operations(each.program) for each in similar), default=None)
-        if least is None or operations(level.program) <= least * (1 - WORTHWHILE):
-            found.insert(0, level)
-    return found
+        own = operations(level.program)
+        similar = [most for most, other in found if alike(level.machine.cpu, other.machine.cpu, {ElementKind.F32})]
+        if own <= min(similar, default=math.inf) * (1 - WORTHWHILE):
+            found.insert(0, (own, level))
+    return [level for _, level in found]
 
 
 def _of_use(compiled: Compiled) -> list[Cpu]:
