@@ -49,8 +49,9 @@ def test_layers_of_integers_stay_as_they_are() -> None:
     assert evaluate_samples(model.graph, samples_for(graph))["conv_1"].dtype == np.int32
 
 
+@pytest.mark.filterwarnings("error")
 def test_choices_that_infinities_leave_out() -> None:
-    """What is infinite has no range, and stays in float; the layer before is quantized."""
+    """What is infinite has no range, and stays in float; the layer before is quantized, judged by what is finite."""
     net = Network((4, 6))
     scores = net.dense(net.x, 5)
     left = net.op("where", net.op("gt", scores, net.number(0)), scores, net.number(-np.inf))
