@@ -10,6 +10,7 @@ import numpy as np
 from ..ir.graph import Graph
 from ..record import record
 from ..samples import Samples
+from ..verification.accuracy import both_finite
 from .execute import evaluate_samples
 from .histogram import FOLDS
 from .observe import spread
@@ -53,7 +54,8 @@ class Judged:
 def _sqnr_of_worst(found: np.ndarray, wanted: np.ndarray, counts: Sequence[int]) -> float:
     """``counts`` are the samples of each fold, in order."""
     ends = np.cumsum(counts)[:-1]
-    apart = np.split(np.square(found.astype(np.float64) - wanted), ends)
+    found, wanted = both_finite(found, wanted)
+    apart = np.split(np.square(found - wanted), ends)
     noise = max(float(part.sum()) / len(part) for part in apart)
-    signal = float(np.square(wanted, dtype=np.float64).sum()) / sum(counts)
+    signal = float(np.square(wanted).sum()) / sum(counts)
     return float("inf") if noise == 0 else 10 * float(np.log10(max(signal / noise, 1e-30)))

@@ -23,6 +23,7 @@ from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..record import record
 from ..samples import Samples
+from ..verification.accuracy import both_finite
 from ..verification.runner import work_of
 from .attempts import Aim
 from .execute import GoodEnough, evaluate_samples
@@ -239,8 +240,8 @@ def _demand(wanted: Mapping[str, np.ndarray], options: QuantizeOptions, score: S
 
 def sqnr(found: np.ndarray, wanted: np.ndarray) -> float:
     """The signal-to-quantization-noise ratio in dB; infinite without noise."""
-    signal = float(np.square(wanted, dtype=np.float64).sum())
-    noise = float(np.square(found.astype(np.float64) - wanted).sum())
+    found, wanted = both_finite(found, wanted)
+    signal, noise = float(np.square(wanted).sum()), float(np.square(found - wanted).sum())
     return float("inf") if noise == 0 else 10 * float(np.log10(max(signal / noise, 1e-30)))
 
 

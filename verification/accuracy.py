@@ -33,6 +33,14 @@ log = logging.getLogger(__name__)
 Arrays = Mapping[str, np.ndarray]
 
 
+def both_finite(found: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays in float64, with 0 where one of them is infinite or no number, such as a score that is masked: a ratio
+    says nothing of these."""
+    found, wanted = found.astype(np.float64), wanted.astype(np.float64)
+    known = np.isfinite(found) & np.isfinite(wanted)
+    return (found, wanted) if known.all() else (np.where(known, found, 0.0), np.where(known, wanted, 0.0))
+
+
 @dataclass
 class Comparison:
     """Sums over samples of what compares one tensor with another."""
@@ -45,7 +53,7 @@ class Comparison:
 
     def add(self, found: np.ndarray, wanted: np.ndarray) -> None:
         """Adds one sample, of any shape."""
-        lhs, rhs = found.astype(np.float64).reshape(-1), wanted.astype(np.float64).reshape(-1)
+        lhs, rhs = (array.reshape(-1) for array in both_finite(found, wanted))
         apart = lhs - rhs
         self.signal += float(rhs @ rhs)
         self.noise += float(apart @ apart)

@@ -61,6 +61,17 @@ def test_choices_that_infinities_leave_out() -> None:
     assert quality(model, net.graph(scores)) > 30
 
 
+@pytest.mark.filterwarnings("error")
+def test_masked_results() -> None:
+    """Where a result is infinite it says nothing of the quality, which is that of the others."""
+    net = Network((4, 6))
+    scores = net.dense(net.x, 5)
+    kept = net.constant(np.array([True, False, True, True, False]), "kept")
+    graph = net.graph(net.op("where", kept, scores, net.number(-np.inf)))
+    model = quantize_graph(graph, samples_for(graph))
+    assert 30 < quality(model, graph) < 80
+
+
 def test_the_form_of_a_quantized_layer() -> None:
     """x and weights are dequantized, the bias too; the result is quantized behind the relu."""
     net = Network((1, 3, 6, 6))
