@@ -142,11 +142,9 @@ def _cut_to_extents(proto: onnx.GraphProto, graph: Graph, apart: Mapping[str, st
 
     Raises ``UNSUPPORTED_FEATURE`` where an extent is an argument: shapes inside are those of the bounds.
     """
-    given = {value.name for value in graph.inputs}
-    for extent in graph.extents:
-        if extent.value in given:
-            reason = f"export: {extent.value} is chosen in a run"
-            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="--dim NAME=N fixes a dimension")
+    for extent in graph.argument_extents:
+        reason = f"export: {extent.value} is chosen in a run"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="--dim NAME=N fixes a dimension")
     counts = {extent.value for extent in graph.extents}
     kept = [info for info in proto.output if info.name not in counts]
     for info in kept:
@@ -166,23 +164,16 @@ def _cut(
         for node in proto.node:
             for names in (node.input, node.output):
                 names[:] = [whole if name == info.name else name for name in names]
-    zero, axes, ends = (values.fresh(f"{info.name}.{stem}") for stem in ("zero", "axes", "ends"))
-    numbers = {zero: [0] * len(counts), axes: sorted(counts)}
+    zero, axes, one, ends = (values.fresh(f"{info.name}.{stem}") for stem in ("zero", "axes", "one", "ends"))
+    numbers = {zero: [0] * len(counts), axes: sorted(counts), one: [1]}
     proto.initializer.extend(numpy_helper.from_array(np.array(n, np.int64), name) for name, n in numbers.items())
     parts = []
     for axis, count in sorted(counts.items()):
         parts.append(values.fresh(f"{info.name}.end"))
-        proto.node.append(helper.make_node("Reshape", [count, _one(proto, values)], [parts[-1]], name=parts[-1]))
+        proto.node.append(helper.make_node("Reshape", [count, one], [parts[-1]], name=parts[-1]))
         info.type.tensor_type.shape.dim[axis].dim_param = count
     proto.node.append(helper.make_node("Concat", parts, [ends], name=ends, axis=0))
     proto.node.append(helper.make_node("Slice", [whole, zero, ends, axes], [info.name], name=f"{info.name}/Slice"))
-
-
-def _one(proto: onnx.GraphProto, values: NameSupply) -> str:
-    """The shape of one element."""
-    name = values.fresh("one")
-    proto.initializer.append(numpy_helper.from_array(np.ones(1, np.int64), name))
-    return name
 
 
 def _seeing(body: Graph, own: int, captured: Sequence[Value]) -> Graph:

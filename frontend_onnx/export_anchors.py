@@ -20,17 +20,6 @@ def _as_int64(ctx: ExportContext, value: Value) -> str:
     return value.name if value.dtype is DType.I64 else ctx.emit("Cast", [value.name], to=TensorProto.INT64)
 
 
-def _channels_last(ctx: ExportContext, y: str) -> None:
-    rank = len(ctx.node.output.shape)
-    ctx.emit("Transpose", [y], ctx.outputs(), perm=(0, *range(2, rank), 1))
-
-
-def _channels_first(ctx: ExportContext) -> str:
-    x = ctx.node.operands[0]
-    rank = len(x.shape)
-    return ctx.emit("Transpose", [x.name], perm=(0, rank - 1, *range(1, rank - 1)))
-
-
 def top_k(ctx: ExportContext) -> None:
     k = ctx.int64((ctx.integer("k"),), "k")
     elements, order = (ctx.values.fresh(f"{ctx.node.output.name}.{stem}") for stem in ("elements", "order"))
@@ -79,11 +68,11 @@ def sample(ctx: ExportContext) -> None:
     if points.dtype is not x.dtype and x.dtype.is_float:
         raise ctx.unsupported(f"points {points.type} of {x.type}")
     y = ctx.emit(
-        "GridSample", [_channels_first(ctx), grid], mode=_GRID_MODES[ctx.string("mode")],
+        "GridSample", [ctx.channels_first(), grid], mode=_GRID_MODES[ctx.string("mode")],
         padding_mode=_GRID_BORDERS[border], align_corners=int(align),
     )  # fmt: skip
     flat = ctx.emit("Squeeze", [y, ctx.int64((2,), "row")])
-    _channels_last(ctx, flat)
+    ctx.put_channels_last(flat)
 
 
 def roi_align(ctx: ExportContext) -> None:
@@ -91,12 +80,12 @@ def roi_align(ctx: ExportContext) -> None:
     if extents:
         raise ctx.unsupported(f"regions of {x.type} whose extents only a run knows")
     y = ctx.emit(
-        "RoiAlign", [_channels_first(ctx), rois.name, _as_int64(ctx, batch)],
+        "RoiAlign", [ctx.channels_first(), rois.name, _as_int64(ctx, batch)],
         output_height=ctx.integer("height"), output_width=ctx.integer("width"), mode=ctx.string("kind"),
         sampling_ratio=ctx.integer("samples"), spatial_scale=ctx.number("scale"),
         coordinate_transformation_mode="half_pixel" if ctx.integer("half_pixel") else "output_half_pixel",
     )  # fmt: skip
-    _channels_last(ctx, y)
+    ctx.put_channels_last(y)
 
 
 def col2im(ctx: ExportContext) -> None:
@@ -106,8 +95,7 @@ def col2im(ctx: ExportContext) -> None:
     blocks = (x.shape[0], x.shape[1] * prod(kernel), prod(counts))
     flat = ctx.emit("Reshape", [x.name, ctx.int64(blocks, "blocks")])
     inputs = [flat, ctx.int64(image, "image"), ctx.int64(kernel, "kernel")]
-    names = {"strides": "stride", "pads": "pad", "dilations": "dilation"}
-    ctx.emit("Col2Im", inputs, ctx.outputs(), **{theirs: ctx.ints(own) for theirs, own in names.items()})
+    ctx.emit("Col2Im", inputs, ctx.outputs(), **ctx.window())
 
 
 def fft(ctx: ExportContext) -> None:

@@ -13,16 +13,14 @@ from ..ir.graph import AttrValue, Graph, NameSupply, Node
 from ..ir.types import DType
 from ..ops.attributes import integer, ints, number, text
 from ..record import record
+from .tensors import DTYPES
 
-ELEMENT_TYPES: dict[DType, int] = {
-    DType.F64: TensorProto.DOUBLE, DType.F32: TensorProto.FLOAT, DType.F16: TensorProto.FLOAT16,
-    DType.I64: TensorProto.INT64, DType.I32: TensorProto.INT32, DType.I16: TensorProto.INT16,
-    DType.I8: TensorProto.INT8, DType.U64: TensorProto.UINT64, DType.U32: TensorProto.UINT32,
-    DType.U16: TensorProto.UINT16, DType.U8: TensorProto.UINT8, DType.BOOL: TensorProto.BOOL,
-    DType.BF16: TensorProto.BFLOAT16, DType.F8E4M3FN: TensorProto.FLOAT8E4M3FN,
-    DType.F8E4M3FNUZ: TensorProto.FLOAT8E4M3FNUZ, DType.F8E5M2: TensorProto.FLOAT8E5M2,
-    DType.F8E5M2FNUZ: TensorProto.FLOAT8E5M2FNUZ, DType.I4: TensorProto.INT4, DType.U4: TensorProto.UINT4,
-}  # fmt: skip
+ELEMENT_TYPES = {
+    dtype: number
+    for number, dtype in DTYPES.items()
+    if number <= TensorProto.INT4 and number != TensorProto.STRING
+}
+"""Those that operator set 21 has."""
 
 
 @record
@@ -105,6 +103,22 @@ class ExportContext:
     def scalar(self, number: float, stem: str) -> str:
         """A number of the first operand's type."""
         return self.constant(np.asarray(number, self.dtype), stem)
+
+    def window(self) -> dict[str, Sequence[int]]:
+        """The attributes of a window but for its extents."""
+        names = {"strides": "stride", "pads": "pad", "dilations": "dilation"}
+        return {onnx_name: self.ints(name) for onnx_name, name in names.items()}
+
+    def channels_first(self) -> str:
+        """The first operand, whose channels are last, with these in front."""
+        x = self.node.operands[0]
+        rank = len(x.shape)
+        return self.emit("Transpose", [x.name], perm=(0, rank - 1, *range(1, rank - 1)))
+
+    def put_channels_last(self, y: str) -> None:
+        """``y``, whose channels are in front, as the output, whose channels are last."""
+        rank = len(self.node.output.shape)
+        self.emit("Transpose", [y], self.outputs(), perm=(0, *range(2, rank), 1))
 
     def element_type(self, dtype: DType) -> int:
         """As ONNX has it. Raises ``UNSUPPORTED_FEATURE`` for what only later operator sets have."""

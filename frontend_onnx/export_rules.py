@@ -11,6 +11,7 @@ import numpy as np
 from ..custom_ops.attributes import onnx_node, result_types
 from ..ir.types import DType
 from ..ops.attributes import element_type
+from ..ops.integer import zero_point
 from ..ops.windows import reach
 from .export_anchors import RULES as ANCHORS
 from .export_context import ExportContext
@@ -186,12 +187,7 @@ def _pad(ctx: ExportContext) -> None:
 def _window(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
     if ctx.string("layout") != "channels_first":
         raise ctx.unsupported("ONNX windows are channels_first; export before the layout is chosen")
-    return _channels_first(ctx, kernel)
-
-
-def _channels_first(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
-    names = {"strides": "stride", "pads": "pad", "dilations": "dilation"}
-    return {"kernel_shape": kernel, **{onnx_name: ctx.ints(name) for onnx_name, name in names.items()}}
+    return {"kernel_shape": kernel, **ctx.window()}
 
 
 def _conv(ctx: ExportContext) -> None:
@@ -199,8 +195,8 @@ def _conv(ctx: ExportContext) -> None:
     x, w, *bias = ctx.node.operands
     op_type, inputs = "Conv", ctx.inputs()
     if x.dtype in _BYTES and w.dtype in _BYTES and not bias:
-        zero = ctx.attr("zero_point") if "zero_point" in ctx.node.attrs else 0
-        op_type, inputs = "ConvInteger", [*inputs, ctx.constant(np.asarray(zero, x.dtype.numpy), "zero_point")]
+        zero = np.asarray(zero_point(ctx.node.attrs), x.dtype.numpy)
+        op_type, inputs = "ConvInteger", [*inputs, ctx.constant(zero, "zero_point")]
     else:
         _require_float(ctx)
     ctx.emit(op_type, inputs, ctx.outputs(), group=ctx.integer("group"), **_window(ctx, w.shape[2:]))
@@ -234,7 +230,7 @@ def _matmul(ctx: ExportContext) -> None:
 
 def _integer_matmul(ctx: ExportContext) -> None:
     a, b, *bias = ctx.node.operands
-    zeros = [ctx.attr(name) if name in ctx.node.attrs else 0 for name in ("zero_point", "rhs_zero_point")]
+    zeros = [zero_point(ctx.node.attrs, name) for name in ("zero_point", "rhs_zero_point")]
     of_bytes = a.dtype in _BYTES and b.dtype in _BYTES
     if bias or not (of_bytes or (a.dtype is b.dtype is ctx.node.output.dtype and not any(zeros))):
         raise ctx.unsupported(f"matmul of {a.type} is no ONNX operator")
@@ -249,7 +245,7 @@ def _integer_matmul(ctx: ExportContext) -> None:
 
 def _pool(ctx: ExportContext) -> None:
     """Channels that are last, as in an average across channels, are brought to the front."""
-    window = _pooled(ctx, _channels_first(ctx, ctx.ints("kernel")))
+    window = _pooled(ctx)
     if ctx.string("kind") == "max":
         op_type, attrs = "MaxPool", window
     else:
@@ -257,19 +253,17 @@ def _pool(ctx: ExportContext) -> None:
     if ctx.string("layout") == "channels_first":
         _same(op_type, ctx, **attrs)
         return
-    rank = len(ctx.node.output.shape)
-    first = ctx.emit("Transpose", ctx.inputs(), perm=(0, rank - 1, *range(1, rank - 1)))
-    ctx.emit("Transpose", [ctx.emit(op_type, [first], None, **attrs)], ctx.outputs(), perm=(0, *range(2, rank), 1))
+    ctx.put_channels_last(ctx.emit(op_type, [ctx.channels_first()], None, **attrs))
 
 
 def _max_pool_index(ctx: ExportContext) -> None:
     greatest = ctx.values.fresh(f"{ctx.node.output.name}.greatest")
     outputs = [greatest, *ctx.outputs()]
-    window = _pooled(ctx, _channels_first(ctx, ctx.ints("kernel")))
+    window = _pooled(ctx)
     ctx.emit("MaxPool", ctx.inputs(), outputs, storage_order=ctx.integer("column_major"), **window)
 
 
-def _pooled(ctx: ExportContext, window: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int] | int]:
+def _pooled(ctx: ExportContext) -> dict[str, Sequence[int] | int]:
     """Padding that no window reaches is left out: with ``ceil_mode`` others let one more window begin in it."""
     kernel, node = ctx.ints("kernel"), ctx.node
     spatial, spans = len(kernel), reach(kernel, ctx.ints("dilation"))
@@ -278,7 +272,7 @@ def _pooled(ctx: ExportContext, window: Mapping[str, Sequence[int]]) -> dict[str
     rows = zip(*extents, ctx.ints("stride"), spans, ctx.ints("pad"))
     needed = [(count - 1) * step + span - extent - before for extent, count, step, span, before in rows]
     pads = [*ctx.ints("pad")[:spatial], *map(_between, needed, ctx.ints("pad")[spatial:])]
-    return {**window, "pads": pads, "ceil_mode": ctx.integer("ceil_mode")}
+    return {"kernel_shape": kernel, **ctx.window(), "pads": pads, "ceil_mode": ctx.integer("ceil_mode")}
 
 
 def _between(needed: int, given: int) -> int:

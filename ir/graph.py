@@ -110,6 +110,12 @@ class Graph:
     def __hash__(self) -> int:
         return hash((self.name, self.inputs, self.outputs, len(self.nodes)))
 
+    @property
+    def argument_extents(self) -> tuple[Extent, ...]:
+        """The extents that each run is told: inputs hold them."""
+        given = {value.name for value in self.inputs}
+        return tuple(extent for extent in self.extents if extent.value in given)
+
     def constant(self, value: Value | None) -> np.ndarray | None:
         """The array behind ``value`` if it is a constant, else ``None``."""
         return None if value is None else self.constants.get(value.name)

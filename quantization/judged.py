@@ -47,8 +47,13 @@ class Judged:
         """The SQNR in dB of the worst output of floats, were the noise of all samples that of the fold that has most of
         it: where few samples make the noise, as many more may come."""
         counts = [len(next(iter(part.inputs.values()))) for _, part in self.folds] or [self.samples.count]
-        floats = {name: array for name, array in wanted.items() if array.dtype.kind == "f"}
-        return min((_sqnr_of_worst(outputs[name], array, counts) for name, array in floats.items()), default=math.inf)
+        found = (_sqnr_of_worst(outputs[name], array, counts) for name, array in floats_of(wanted).items())
+        return min(found, default=math.inf)
+
+
+def floats_of(outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Those that have a ratio to noise: integers, such as places of the greatest elements, are no amounts."""
+    return {name: array for name, array in outputs.items() if array.dtype.kind == "f"}
 
 
 def _sqnr_of_worst(found: np.ndarray, wanted: np.ndarray, counts: Sequence[int]) -> float:

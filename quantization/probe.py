@@ -98,7 +98,7 @@ class Probe(Generic[_Changes]):
         for begin in range(0, len(places), self.at_once):
             some = places[begin : begin + self.at_once]
             for row, own, wanted in zip(found, self.rounded(some, [changes(place) for place in some]), self.wanted):
-                apart = np.subtract(_finite(own), wanted[some], dtype=np.float64).reshape(len(some), -1)
+                apart = np.subtract(own, wanted[some], dtype=np.float64).reshape(len(some), -1)
                 row[some] = np.einsum("nk,nk->n", apart, apart)
             if is_lost(found, places[: begin + len(some)]):
                 return np.full_like(found, np.inf)
@@ -168,7 +168,11 @@ def _floats_behind(graph: Graph, value: Value) -> list[str]:
 
 def _finite(array: np.ndarray) -> np.ndarray:
     """With 0 in the place of infinities, such as scores that a choice leaves out: how large they are says nothing."""
-    return array if np.isfinite(array).all() else np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)
+    return np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _of_finite(rounded: _Rounded[_Changes]) -> _Rounded[_Changes]:
+    return lambda places, changes: [_finite(rows) for rows in rounded(places, changes)]
 
 
 def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Changes]:
@@ -176,7 +180,9 @@ def _judging(rounded: _Rounded[_Changes], count: int, at_once: int) -> Probe[_Ch
     parts = [list(range(count))[begin : begin + at_once] for begin in range(0, count, at_once)]
     nothing: Any = {}
     found = [rounded(part, [nothing] * len(part)) for part in parts]
-    wanted = [_finite(np.concatenate(rows)) for rows in zip(*found)]
+    wanted = [np.concatenate(rows) for rows in zip(*found)]
+    if not all(np.isfinite(rows).all() for rows in wanted):
+        wanted, rounded = [_finite(rows) for rows in wanted], _of_finite(rounded)
     power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in wanted]
     return Probe(rounded, wanted, np.array(power), at_once)
 

@@ -28,7 +28,7 @@ from ..verification.runner import work_of
 from .attempts import Aim
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
-from .judged import Judged
+from .judged import Judged, floats_of
 from .meter import Meter
 from .mixed import MixedPrecision, raise_precision
 from .nibbles import with_nibbles
@@ -198,9 +198,7 @@ def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantiz
 
 
 def _least_sqnr(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
-    """Of floats: integers, such as places of the greatest elements, are no amounts."""
-    floats = {name: array for name, array in wanted.items() if array.dtype.kind == "f"}
-    return min((sqnr(found[name], array) for name, array in floats.items()), default=math.inf)
+    return min((sqnr(found[name], array) for name, array in floats_of(wanted).items()), default=math.inf)
 
 
 def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:

@@ -27,12 +27,6 @@ _LEAST_BOUND = 2
 """Dimensions of one element are computed otherwise than longer ones."""
 
 
-def arguments(graph: Graph) -> tuple[Extent, ...]:
-    """The extents that each run is told."""
-    given = {value.name for value in graph.inputs}
-    return tuple(extent for extent in graph.extents if extent.value in given)
-
-
 def calibration_extents(graph: Graph, given: PathLike | Iterable[Sample] | None) -> dict[str, int]:
     """The extents that samples have, by the values that hold them; the bounds without samples. The first of ``given``
     samples, which are there a second time, tells them.
@@ -53,7 +47,7 @@ def calibration_extents(graph: Graph, given: PathLike | Iterable[Sample] | None)
             if size != shape[axis]:
                 reason = f"{extent.value} is {shape[axis]}, and {size} in {name}"
                 raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=value.name)
-    return {e.value: found[e.value][0] if e.value in found else e.bound for e in arguments(graph)}
+    return {e.value: found[e.value][0] if e.value in found else e.bound for e in graph.argument_extents}
 
 
 def _tensors(graph: Graph) -> list[Value]:
@@ -94,7 +88,7 @@ def _own_shape(array: np.ndarray, value: Value, counted: bool) -> tuple[int, ...
 def with_bounds_of(source: Source, sizes: Mapping[str, int]) -> Source:
     """``source`` with the extents of samples as bounds. Raises ``BAD_INPUT`` where a range does not hold them."""
     ranges: dict[str, Range] = {}
-    for extent in arguments(source.graph):
+    for extent in source.graph.argument_extents:
         size = sizes[extent.value]
         if not extent.least <= size <= extent.bound or size % extent.step:
             reason = f"the samples have {extent.value} = {size}, which is not in {extent.least}..{extent.bound}"
@@ -134,7 +128,7 @@ def with_arguments(graph: Graph, data: CalibrationData) -> CalibrationData:
                 places = np.arange(bound) % array.shape[1 + axis]
                 inputs[value.name] = np.take(array, places, axis=1 + axis)
     count = data.samples.count
-    extents = {extent.value: np.full(count, extent.bound, np.int64) for extent in arguments(graph)}
+    extents = {extent.value: np.full(count, extent.bound, np.int64) for extent in graph.argument_extents}
     return replace(data, samples=replace(data.samples, inputs=inputs | extents))
 
 

@@ -31,7 +31,6 @@ from .options import Mode
 from .quantize import in_one_thread, prepare
 from .ranged import (
     OwnOutputs,
-    arguments,
     calibration_extents,
     own_inputs,
     with_arguments,
@@ -83,7 +82,7 @@ def quantize_source(source: Source, wanted: Quantization, device: Device | None 
     fit, ``BAD_OPTION`` where the model is quantized already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where
     32 bits could be too few.
     """
-    if not arguments(source.graph):
+    if not source.graph.argument_extents:
         return _quantized(source, wanted, device, {})
     if source.graph.states or (device is not None and device.steering):
         what = "a model with states" if source.graph.states else "a budget"
@@ -209,7 +208,7 @@ def _read(
     """The data of a file, a folder or an iterator, whose samples have the extents ``sizes``. What states hold before
     each sample is found by running the float model on the samples as the steps of one sequence."""
     kept = {state.input for state in graph.states}
-    own = kept | {extent.value for extent in arguments(graph)}
+    own = kept | {extent.value for extent in graph.argument_extents}
     inputs = own_inputs(graph, (value for value in graph.inputs if value.name not in own), sizes)
     if isinstance(given, (str, Path)):
         data = read_calibration(Path(given), inputs, images)
