@@ -108,9 +108,9 @@ class Body(NodeWriter):
         """The operand as float32; empty where it is absent."""
         return self.cast(self.input(place), np.float32) if self.input(place) else ""
 
-    def silu(self, x: str) -> str:
-        """x * sigmoid(x)"""
-        return self.emit("Mul", x, self.emit("Sigmoid", x))
+    def silu(self, x: str, alpha: str = "") -> str:
+        """x * sigmoid(alpha * x), without the factor where it is not named"""
+        return self.emit("Mul", x, self.emit("Sigmoid", self.emit("Mul", x, alpha) if alpha else x))
 
     # ---- quantized operands
 

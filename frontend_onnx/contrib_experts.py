@@ -157,8 +157,7 @@ def _swiglu(body: Body, x: str, rows: int) -> str:
         gate = body.emit("Min", gate, body.number(limit))
         linear = body.emit("Clip", linear, body.number(-limit), body.number(limit))
     alpha, beta = (float(body.attributes.get(name, default)) for name, default in _FLOAT_ATTRIBUTES.items())
-    opened = body.emit("Mul", gate, body.emit("Sigmoid", body.emit("Mul", gate, body.number(alpha))))
-    return body.emit("Mul", opened, body.emit("Add", linear, body.number(beta)))
+    return body.emit("Mul", body.silu(gate, body.number(alpha)), body.emit("Add", linear, body.number(beta)))
 
 
 # ---------------------------------------------------------------- choice by groups

@@ -29,8 +29,7 @@ def fast_gelu(body: Body, x: str) -> str:
 
 
 def _quick_gelu(body: Body) -> str:
-    x, alpha = body.input(0), body.number(body.attributes.get("alpha", 1.702))
-    return body.emit("Mul", x, body.emit("Sigmoid", body.emit("Mul", x, alpha)))
+    return body.silu(body.input(0), body.number(body.attributes.get("alpha", 1.702)))
 
 
 # ---------------------------------------------------------------- normalizations

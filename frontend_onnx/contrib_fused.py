@@ -141,7 +141,7 @@ def _swiglu(body: Body) -> str:
     if limit > 0:
         most = body.constant(np.float32(limit))
         gate, up = body.emit("Min", gate, most), body.emit("Clip", up, body.constant(np.float32(-limit)), most)
-    y = body.emit("Mul", gate, body.emit("Sigmoid", body.emit("Mul", gate, body.constant(np.float32(alpha)))))
+    y = body.silu(gate, body.constant(np.float32(alpha)))
     if body.attributes.get("round_activation", 0):
         y = body.cast(body.emit("CastLike", y, body.input(0)), np.float32)
     up = body.emit("Add", up, body.constant(np.float32(beta))) if beta else up
