@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from ccml.errors import CcmlError
 
-from tests.frontend_onnx.test_contrib_float import Case, check_like_onnxruntime, f, run_compiled
+from tests.frontend_onnx.test_contrib_float import Case, check_like_onnxruntime, floats, run_compiled
+
+f = floats(11)
 
 FLAT = {"num_branches": 2}
 KEYS = [f(2, 3, 2, 4), f(2, 3, 2, 4), f(2, 3, 4), f(2, 4), f(2, 4)]

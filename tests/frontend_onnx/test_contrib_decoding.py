@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from ccml.errors import CcmlError
 
-from tests.frontend_onnx.test_contrib_float import MASK, Case, check_like_onnxruntime, f, i, run_compiled
+from tests.frontend_onnx.test_contrib_float import MASK, Case, check_like_onnxruntime, floats, i, run_compiled
+
+f = floats(12)
 
 LAYOUTS = np.array([
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 1]],

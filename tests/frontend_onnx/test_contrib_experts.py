@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from ccml.errors import CcmlError
 
-from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, check_like_onnxruntime, f, run_compiled
+from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, check_like_onnxruntime, floats, run_compiled
+
+f = floats(13)
 
 SWIGLU = {"activation_type": "swiglu", "swiglu_fusion": 1}
 

@@ -12,8 +12,10 @@ import pytest
 from ccml.errors import CcmlError
 from onnx import helper, numpy_helper
 
-from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, f, i, run_compiled
+from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, floats, i, run_compiled
 from tests.fuzz.definitions import defined
+
+f = floats(14)
 
 BOXES = np.array(
     [[0, 0, 1, 1], [0.2, 0.3, 0.7, 0.6], [-0.2, 0.1, 0.5, 1.3], [0.9, 0.8, 0.1, 0.2], [0.5, 0.5, 0.5, 0.5]], np.float32

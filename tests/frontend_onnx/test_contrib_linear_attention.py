@@ -12,7 +12,9 @@ import pytest
 from ccml.errors import CcmlError
 from onnx import TensorProto
 
-from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, check_like_onnxruntime, f, i, run_compiled
+from tests.frontend_onnx.test_contrib_float import Case, by_onnxruntime, check_like_onnxruntime, floats, i, run_compiled
+
+f = floats(15)
 
 
 def attention(

@@ -78,6 +78,24 @@ def _swiglu(given: Attributes, gate: Operand, up: Operand = None) -> np.ndarray:
     return gate * sigmoid(given.get("activation_alpha", 1.0) * gate) * (up + given.get("activation_beta", 0.0))
 
 
+def _biased_softmax(given: Attributes, x: Operand, b: Operand) -> np.ndarray:
+    """Along the last dimension."""
+    return softmax(x + b)
+
+
+def _group_normalized(
+    given: Attributes, x: Operand, gamma: Operand, beta: Operand, *added: Operand
+) -> Sequence[np.ndarray]:
+    """Of images whose channels are last."""
+    for each in added:
+        x = x + (0 if each is None else each[:, None, None] if each.ndim == 2 else each)
+    groups = x.reshape(*x.shape[:3], given["groups"], -1)
+    centred = groups - groups.mean(axis=(1, 2, 4), keepdims=True)
+    deviation = np.sqrt((centred**2).mean(axis=(1, 2, 4), keepdims=True) + given.get("epsilon", 1e-5))
+    y = (centred / deviation).reshape(x.shape) * gamma + beta
+    return y * sigmoid(y) if given["activation"] else y, x
+
+
 def _all_finite(given: Attributes, *operands: Operand) -> np.ndarray:
     nan = not given.get("isinf_only") and any(np.isnan(x).any() for x in operands)
     infinite = not given.get("isnan_only") and any(np.isinf(x).any() for x in operands)
@@ -193,12 +211,13 @@ def _sparse_attention(given: Attributes, *operands: Operand) -> Sequence[np.ndar
 
 
 DEFINITIONS: Mapping[str, Callable[..., Any]] = {
-    "BiasAdd": _bias_add, "BiasDropout": _bias_dropout, "BiasSplitGelu": _bias_split_gelu, "ComplexMul": _product,
-    "ComplexMulConj": _conjugate_product, "FusedMatMulActivation": _matmul_activation,
-    "GatedRelativePositionBias": _gated, "GemmFastGelu": _gemm_fast_gelu, "GemmaRotaryEmbedding": _gemma_rotary,
+    "BiasAdd": _bias_add, "BiasDropout": _bias_dropout, "BiasSoftmax": _biased_softmax,
+    "BiasSplitGelu": _bias_split_gelu, "ComplexMul": _product, "ComplexMulConj": _conjugate_product,
+    "FusedMatMulActivation": _matmul_activation, "GatedRelativePositionBias": _gated,
+    "GemmFastGelu": _gemm_fast_gelu, "GemmaRotaryEmbedding": _gemma_rotary, "GroupNorm": _group_normalized,
     "Irfft": _inverse, "IsAllFinite": _all_finite, "MulInteger": _mul_integer, "NhwcFusedConv": _nhwc_fused_conv,
     "ReduceSumInteger": _sum_integer, "RelativePositionBias": _relative, "Rfft": _spectrum,
-    "SparseAttention": _sparse_attention, "SwiGLU": _swiglu,
+    "SkipGroupNorm": _group_normalized, "SparseAttention": _sparse_attention, "SwiGLU": _swiglu,
 }  # fmt: skip
 """By the name of the operator in ONNX Runtime's own domain."""
 

@@ -35,10 +35,6 @@ def evaluate(
         return defined(node.op_type, _attributes(node), arrays, len(node.output))
     if node.op_type == "QLinearReduceMean":
         return _quantized_mean(node, arrays)
-    if node.op_type == "BiasSoftmax":
-        return _biased_softmax(feeds, node)
-    if node.op_type in ("GroupNorm", "SkipGroupNorm"):
-        return _group_normalized(feeds, node)
     if node.op_type == "NhwcConv":
         return _convolved_channels_last(feeds, node, opset)
     if node.op_type == "ZipMap":
@@ -200,28 +196,6 @@ def _by_runtime_in_float32(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]
         return None
     (kind,) = other
     return tuple(array.astype(kind) if array.dtype == np.float32 else array for array in found)
-
-
-def _biased_softmax(feeds: Mapping[str, np.ndarray], node: onnx.NodeProto) -> Arrays:
-    """By its definition, along the last dimension: ONNX Runtime has no kernel for CPUs."""
-    x = feeds[node.input[0]] + feeds[node.input[1]]
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return (e / e.sum(-1, keepdims=True),)
-
-
-def _group_normalized(feeds: Mapping[str, np.ndarray], node: onnx.NodeProto) -> Arrays:
-    """By its definition, in float64, of images whose channels are last: ONNX Runtime has no kernel for CPUs."""
-    attributes = _attributes(node)
-    x, gamma, beta = (feeds[name].astype(np.float64) for name in node.input[:3])
-    for name in node.input[3:]:
-        added = feeds.get(name, np.zeros(1)).astype(np.float64)
-        x = x + (added[:, None, None] if added.ndim == 2 else added)
-    groups = x.reshape(*x.shape[:3], attributes["groups"], -1)
-    centred = groups - groups.mean(axis=(1, 2, 4), keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=(1, 2, 4), keepdims=True) + attributes.get("epsilon", 1e-5))
-    y = (centred / deviation).reshape(x.shape) * gamma + beta
-    y = y / (1 + np.exp(-y)) if attributes["activation"] else y
-    return tuple(array.astype(np.float32) for array in (y, x)[: len(node.output)])
 
 
 def _convolved_channels_last(feeds: Mapping[str, np.ndarray], node: onnx.NodeProto, opset: int) -> Arrays | None:
