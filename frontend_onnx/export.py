@@ -34,7 +34,10 @@ VERSIONS = {"ordinary": (19, 9), "wide": (21, 10)}
 
 def export_model(graph: Graph) -> onnx.ModelProto:
     """Raises ``UNSUPPORTED_FEATURE`` that names the node where ONNX has no such operator: after integerization, layout
-    or fusion."""
+    or fusion; and where an extent is an argument: shapes inside are those of the bounds."""
+    for extent in graph.argument_extents:
+        reason = f"export: {extent.value} is chosen in a run"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="--dim NAME=N fixes a dimension")
     graph = name_apart(graph)
     parts = list(all_graphs(graph))
     wide = any(_is_wide(node) for part in parts for node in part.nodes)
@@ -138,13 +141,7 @@ def _with_gaps(graph: Graph) -> tuple[Graph, dict[str, str]]:
 
 
 def _cut_to_extents(proto: onnx.GraphProto, graph: Graph, apart: Mapping[str, str], values: NameSupply) -> None:
-    """Outputs have the shapes that a run tells; the extents, which are outputs of their own, show in these.
-
-    Raises ``UNSUPPORTED_FEATURE`` where an extent is an argument: shapes inside are those of the bounds.
-    """
-    for extent in graph.argument_extents:
-        reason = f"export: {extent.value} is chosen in a run"
-        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, hint="--dim NAME=N fixes a dimension")
+    """Outputs have the shapes that a run tells; the extents, which are outputs of their own, show in these."""
     counts = {extent.value for extent in graph.extents}
     kept = [info for info in proto.output if info.name not in counts]
     for info in kept:
