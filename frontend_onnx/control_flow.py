@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .walk import Walker
 
 _SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or give both branches the same rank"
+_OF_EXTENTS = (ErrorCode.INVALID_MODEL, ErrorCode.SHAPE_MISMATCH)
+"""What a branch may be accused of that is right for other extents."""
 _MAX_ROWS = 2**31
 """Trip counts from here on are no bound but mean any number."""
 
@@ -99,10 +101,16 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
 def _walked_branch(
     walker: Walker, site: Site, graph: onnx.GraphProto, forms: list[Sequence[Bound]]
 ) -> tuple[tuple[Node, ...], list[Value] | None]:
-    """The nodes of a branch, and its tensors; notes what of them are sequences."""
+    """The nodes of a branch, and its tensors; notes what of them are sequences. A mistake in it is none of the model
+    where the branch is never taken: the condition decides about it."""
 
     def walk() -> list[Value | Missing]:
-        forms.append(walk_body(walker, site, graph, (), {}))
+        try:
+            forms.append(walk_body(walker, site, graph, (), {}))
+        except CcmlError as problem:
+            if problem.kind in _OF_EXTENTS and not problem.deciding:
+                problem.deciding = tuple(value.name for value in site.inputs if value is not None)
+            raise
         return tensors_of(forms[-1])
 
     return region(walker, site, walk, strings=True)

@@ -47,6 +47,30 @@ def test_what_depends_on_it_is_computed_while_compiling(path: Path) -> None:
     np.testing.assert_array_equal(same.run({"x": X, "k": k})["y"], X * k)
 
 
+def test_a_branch_that_the_extents_do_not_suit(tmp_path: Path) -> None:
+    """A matrix product of three columns: with rows of two it can only be a branch that is not taken, and the hint says
+    which input decides about it."""
+    branches = [
+        helper.make_graph([node], name, [], [helper.make_value_info(node.output[0], TypeProto())])
+        for name, node in (
+            ("then", helper.make_node("MatMul", ["x", "two"], ["a"])),
+            ("else", helper.make_node("MatMul", ["x", "three"], ["b"])),
+        )
+    ]
+    nodes = [
+        helper.make_node("Equal", ["sr", "rate"], ["is_rate"]),
+        helper.make_node("If", ["is_rate"], ["y"], then_branch=branches[0], else_branch=branches[1]),
+    ]
+    inputs = [value("x", [1, 2]), value("sr", [], TensorProto.INT64)]
+    weights = {"rate": np.array(16000), "two": np.ones((2, 4), np.float32), "three": np.ones((3, 4), np.float32)}
+    save(model(nodes, inputs, ["y"], weights), tmp_path / "m.onnx")
+    with pytest.raises(CcmlError, match="--fix sr=") as caught:
+        ccml.load(tmp_path / "m.onnx")
+    assert caught.value.kind is ErrorCode.SHAPE_MISMATCH and caught.value.deciding == ("sr",)
+    loaded = ccml.load(tmp_path / "m.onnx", ccml.ModelOptions(fixed={"sr": (16000,)}))
+    np.testing.assert_array_equal(loaded.run({"x": X[None]})["y"], np.full((1, 4), 5, np.float32))
+
+
 @pytest.mark.parametrize("numbers, wanted", [((2,), np.full((3, 2), 2)), (range(6), np.arange(6).reshape(3, 2))])
 def test_one_number_fills_and_more_are_the_elements(path: Path, numbers: range, wanted: np.ndarray) -> None:
     loaded = ccml.load(path, ccml.ModelOptions(fixed={"sr": (16000,), "k": tuple(numbers)}))
