@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import lcm, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -361,8 +361,11 @@ class Counts:
 
     def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
         """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d``
-        is less than d. Both imports find the same."""
-        rest = a - b
+        is less than d. A difference is an integer: it is at most 0 where it is less than 1. Both imports find the
+        same."""
+        common = lcm(*{self._quotients[atom][1] for atom in (a - b).atoms if atom in self._quotients})
+        scale = common if common <= MAX_DIVISOR else 1
+        rest = (a - b) * Polynomial.constant(scale)
         for monomial, number in rest.terms:
             if len(monomial) != 1:
                 continue
@@ -377,7 +380,7 @@ class Counts:
             factor = number // divisor
             over = Polynomial.constant(-factor * (divisor - 1) if factor < 0 else 0)
             rest = rest - Polynomial.of({monomial: number}) + operand * Polynomial.constant(factor) + over
-        return max(self.span(rest)[1], self.greatest(rest)) <= 0 or self._is_never_positive(a - b)
+        return max(self.span(rest)[1], self.greatest(rest)) < scale or self._is_never_positive(a - b)
 
     def _is_never_positive(self, rest: Polynomial) -> bool:
         """Whether a difference with the lesser or greater of two numbers is at most 0 whatever the only atom is of

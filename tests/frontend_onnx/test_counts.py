@@ -79,6 +79,20 @@ def test_quotients_are_limits(divisor: int) -> None:
     assert known.least_of(n, up, "") == n and known.greatest_of(up, n, "") == up
 
 
+@pytest.mark.parametrize(("factor", "divisor"), [(1, 2), (1, 3), (2, 3), (640, 441), (320, 441)])
+def test_parts_of_a_quotient_are_limits(factor: int, divisor: int) -> None:
+    """What a resampler gives, ``factor`` numbers for each ``divisor``, is rounded up as a whole, or each by itself: the
+    former is never longer, but more than the latter rounded down."""
+    known, (n,) = counts(n=32000)
+    numbers = Polynomial.constant(factor)
+    asked = known.quotient(n * numbers + Polynomial.constant(divisor - 1), divisor, "")
+    each = known.quotient(n, divisor, "") * numbers
+    assert known.least_of(asked, each + numbers, "") == asked
+    least = known.least_of(asked, each + numbers - ONE, "")
+    longer = any((factor * at + divisor - 1) // divisor > at // divisor * factor + factor - 1 for at in range(1, 999))
+    assert (least == asked) is not longer
+
+
 def test_what_is_not_known_is_computed() -> None:
     known, (n,) = counts(n=9)
     limit = known.least_of(n, Polynomial.constant(4), "")
