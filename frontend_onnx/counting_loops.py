@@ -6,7 +6,7 @@ in which the number is that of the pass, so that all that is known of passes is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,16 +29,24 @@ _KEPT = ("Identity", "CastLike", "Reshape", "Squeeze", "Unsqueeze")
 _TO = (onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 """Types that keep a number, or a condition, when they are cast to."""
 
+_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+"""Types in which numbers up to :data:`_EXACT` are compared as they are, which older operator sets have instead."""
+
+_EXACT = 2**24
+"""Integers that float32 tells apart."""
+
 _UNLIMITED = 2**31 - 1
 """A trip count that stands for none."""
 
 
 @record
 class _Counter:
-    """The carried value of a loop that counts, and the name of its limit in the graph around."""
+    """The carried value of a loop that counts, and the name of its limit in the graph around; ``rounded`` where they
+    are compared as floats."""
 
     position: int
     limit: str
+    rounded: bool
 
 
 def by_passes(walker: Walker, site: Site) -> tuple[Site, Callable[[Results], Results]] | None:
@@ -50,7 +58,9 @@ def by_passes(walker: Walker, site: Site) -> tuple[Site, Callable[[Results], Res
     limit, first = walker.read(site.scope, counter.limit, site.loc), site.inputs[2 + counter.position]
     if not isinstance(limit, Value) or first is None or limit.dtype not in (DType.I32, DType.I64):
         return None
-    if limit.dtype is not first.dtype or limit.type.size != 1 or first.type.size != 1:
+    if first.dtype not in (DType.I32, DType.I64) or limit.type.size != 1 or first.type.size != 1:
+        return None
+    if counter.rounded and not (_is_exact(walker, limit) and _is_exact(walker, first)):
         return None
     ctx = walker.context(site)
     passes = ctx.emit("sub", ctx.reshape(ctx.cast(limit, DType.I64), ()), ctx.reshape(ctx.cast(first, DType.I64), ()))
@@ -92,7 +102,9 @@ def _counter(walker: Walker, site: Site) -> _Counter | None:
     tested = _producer(made, graph.output[0].name)
     if tested is None or tested.op_type not in ("Less", "Greater") or len(tested.input) != 2:
         return None
-    number, limit = tested.input if tested.op_type == "Less" else reversed(tested.input)
+    compared = tested.input if tested.op_type == "Less" else tested.input[::-1]
+    number, limit = (_source(made, name, _TO + _FLOATS) for name in compared)
+    rounded = (number, limit) != tuple(_source(made, name) for name in compared)
     if limit in inner:
         return None
     added = _producer(made, number)
@@ -106,20 +118,31 @@ def _counter(walker: Walker, site: Site) -> _Counter | None:
         if _producer(made, graph.output[1 + position].name) is not added:
             continue
         if _is_one(walker, site, graph, made, added.input[1 - operands.index(formal)]):
-            return _Counter(position, limit)
+            return _Counter(position, limit, rounded)
     return None
 
 
-def _source(made: Mapping[str, onnx.NodeProto], name: str) -> str:
-    """The name of the number that a value of a body is, whatever its type and shape."""
-    while name in made and _keeps(made[name]):
+def _is_exact(walker: Walker, value: Value) -> bool:
+    """Whether a number, or all that it may be, is exact in float32."""
+    stored = walker.builder.constants.get(value.name)
+    known = walker.builder.counts.of(value)
+    if stored is not None:
+        return abs(int(stored.item())) <= _EXACT
+    return known is not None and max(map(abs, walker.builder.counts.span(known))) <= _EXACT
+
+
+def _source(made: Mapping[str, onnx.NodeProto], name: str, types: Sequence[int] = _TO) -> str:
+    """The name of the number that a value of a body is, whatever its shape and which of ``types`` it has."""
+    for _ in made:
+        if name not in made or not _keeps(made[name], types):
+            break
         name = made[name].input[0]
     return name
 
 
-def _keeps(node: onnx.NodeProto) -> bool:
+def _keeps(node: onnx.NodeProto, types: Sequence[int]) -> bool:
     to = next((attribute.i for attribute in node.attribute if attribute.name == "to"), None)
-    return node.op_type in _KEPT or (node.op_type == "Cast" and to in _TO)
+    return node.op_type in _KEPT or (node.op_type == "Cast" and to in types)
 
 
 def _producer(made: Mapping[str, onnx.NodeProto], name: str) -> onnx.NodeProto | None:

@@ -19,6 +19,7 @@ from ..ir.graph import AttrValue, Value
 from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
 from .counting_loops import by_passes
 from .declared import file_extents
+from .invariant_values import without_invariants
 from .probe import MARK
 from .problems import LimitError
 from .regions import count_nodes, declared_results, flag, given, integer, unsupported, walk_body
@@ -98,9 +99,9 @@ def loop(walker: Walker, site: Site) -> Results:
     """
     if "" in site.node.input[2:]:
         raise CcmlError(ErrorCode.INVALID_MODEL, "an operand of Loop is missing", loc=site.loc)
-    counting = by_passes(walker, site)
-    if counting is not None:
-        inner, completed = counting
+    simpler = without_invariants(site) or by_passes(walker, site)
+    if simpler is not None:
+        inner, completed = simpler
         return completed(loop(walker, inner))
     graph = site.attributes["body"].g
     carried = [site.bound(position) for position in range(2, len(site.inputs))]

@@ -51,7 +51,7 @@ class Problems:
 
     def raise_any(self) -> None:
         """One error for all: UNSUPPORTED_OPERATOR where there is an operator, UNSUPPORTED_FEATURE otherwise."""
-        features = [f"{problem.loc}: {problem.reason}" for problem in self._features]
+        features = list(dict.fromkeys(f"{problem.loc}: {problem.reason}" for problem in self._features))
         if self._operators:
             named = sorted((".".join(filter(None, name)), locs) for name, locs in self._operators.items())
             operators = [f"{operator} ({', '.join(locs)})" for operator, locs in named]

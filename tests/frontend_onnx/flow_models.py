@@ -199,6 +199,20 @@ def counting() -> Case:
                     "most": np.array([most], np.int32)} for first, start, most in ways]  # fmt: skip
 
 
+def carried_in_vain() -> Case:
+    """Two of four carried values are given back as they came, one of them by another name. The other, of which the body
+    cannot read what is in front of the loop: it has a value of that name itself."""
+    nodes = [N("Identity", ["b"], ["b1"]), N("Identity", ["b1"], ["b2"]), N("MatMul", ["a", "v"], ["m"]),
+             N("Add", ["m", "b"], ["a2"]), N("Identity", ["going"], ["go"]),
+             N("Mul", ["w", "half"], ["w2"])]  # fmt: skip
+    step = body(nodes, ["go", "a2", "b2", "v", "w2"],
+                looping(("a", [3, 4], 1), ("b", [3, 4], 1), ("v", [4, 4], 1), ("w", [4, 4], 1)))  # fmt: skip
+    loop = N("Loop", ["k", "", "x", "x", "w", "w"], ["y", "b9", "v9", "w9"], body=step, name="loop")
+    constants = {"half": np.float32(0.5), "w": np.eye(4, dtype=np.float32) * np.float32(1.5)}
+    proto = model([loop], [value("x", [3, 4]), value("k", [], I64)], ["y", "b9", "v9", "w9"], constants)
+    return proto, [{"x": X, "k": np.array(k)} for k in (0, 1, 5)]
+
+
 def empty() -> Case:
     """Tensors without elements among captured values, states and results."""
     nodes = [
@@ -218,4 +232,5 @@ CASES: dict[str, Callable[[], Case]] = {
     "sigmoid": sigmoid, "rate": rate, "search": search, "swap": swap, "nested": nested, "plain results": plain_results,
     "long scan": long_scan, "loops in loops": loops_in_loops, "empty": empty,
     "names of buffers": names_of_buffers, "counting": counting,
+    "carried in vain": carried_in_vain,
 }  # fmt: skip

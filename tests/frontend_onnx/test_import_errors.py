@@ -12,6 +12,7 @@ from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
 from ccml.frontend_onnx.context import NodeContext
 from ccml.frontend_onnx.dims import Range
+from ccml.frontend_onnx.problems import Problems
 from ccml.ir.graph import Value
 from onnx import TensorProto, helper
 
@@ -72,6 +73,16 @@ def test_features_are_collected_too() -> None:
     error = import_error(model(nodes, inputs, ["a", "b"], constants))
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE
     assert "wide: Expand: shape is computed" in error.reason and "hot: OneHot: depth is computed" in error.reason
+
+
+def test_what_is_said_of_several_passes_is_said_once() -> None:
+    """A node of a loop whose passes are taken apart is met in each of them."""
+    problems = Problems()
+    for place in ("first", "pass", "pass", "pass"):
+        problems.add_feature(CcmlError(ErrorCode.UNSUPPORTED_FEATURE, "no way", loc=place))
+    with pytest.raises(CcmlError) as caught:
+        problems.raise_any()
+    assert caught.value.reason.splitlines()[1:] == ["  first: no way", "  pass: no way"]
 
 
 @pytest.mark.parametrize(
