@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from math import prod
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ ONLY_INPUT = "input"
 """The name that an array may have where there is one input, whatever the model calls it."""
 
 _IN, _OUT = "in:", "out:"
+
+_Read = TypeVar("_Read")
 
 
 class Side(Protocol):
@@ -100,20 +102,30 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     Elements come in this machine's byte order. Nothing is unpickled, and nothing decompressed that is out of all
     proportion to the file.
     """
+    return _read(path, _read_array)
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays that :func:`read_arrays` reads, without their elements."""
+    return _read(path, _read_shape)
+
+
+def _read(path: Path, read: Callable[[IO[bytes], int], _Read]) -> dict[str, _Read]:
+    """What ``read`` makes of each array of a file: a stream and the number of its bytes."""
     try:
         with path.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
                 stream.seek(0)
-                return {ONLY_INPUT: _read_array(stream, path.stat().st_size)}
+                return {ONLY_INPUT: read(stream, path.stat().st_size)}
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > max(_MOST_BYTES, _MOST_PER_BYTE * path.stat().st_size):
                 raise _bad("the arrays would take far more memory than the file has bytes", str(path))
-            arrays = {}
+            found = {}
             for member in members:
                 with archive.open(member) as stream:
-                    arrays[member.filename.removesuffix(".npy")] = _read_array(stream, member.file_size)
-            return arrays
+                    found[member.filename.removesuffix(".npy")] = read(stream, member.file_size)
+            return found
     except CcmlError:
         raise
     except OSError as problem:
@@ -129,13 +141,19 @@ _MOST_PER_BYTE = 100
 """What a compressed file may take in memory: so much in any case, or so many bytes for each of its own."""
 
 
-def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
-    """An array in NumPy's format, of a stream with ``size`` bytes, which is checked before memory is taken."""
+def _read_shape(stream: IO[bytes], size: int) -> tuple[int, ...]:
+    """The shape of an array in NumPy's format, of a stream with ``size`` bytes, which have to be enough."""
     version = np.lib.format.read_magic(stream)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read_header(stream)
     if dtype.hasobject or prod(shape) * dtype.itemsize > size:
         raise ValueError(f"{dtype}{list(shape)} in {size} bytes")
+    return shape
+
+
+def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
+    """An array in NumPy's format, of a stream with ``size`` bytes, which is checked before memory is taken."""
+    _read_shape(stream, size)
     stream.seek(0)
     array = np.lib.format.read_array(stream, allow_pickle=False)
     return np.asarray(array, array.dtype.newbyteorder("="))

@@ -9,39 +9,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from math import prod
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..driver import PathLike, Source, read
 from ..errors import CcmlError, ErrorCode
 from ..frontend_onnx.dims import Range
-from ..ir.extents import Extent, axes_of
+from ..ir.extents import Extent, axes_of, filled
 from ..ir.graph import Graph, Node, Value
 from ..ops.table import infer_types
 from ..record import record
-from ..samples import ONLY_INPUT, read_arrays
+from ..samples import ONLY_INPUT, read_shapes
 from .calibration import CalibrationData, Sample
+
+if TYPE_CHECKING:
+    from .sequences import States
 
 _LEAST_BOUND = 2
 """Dimensions of one element are computed otherwise than longer ones."""
 
 
+def extents_of(source: Source) -> tuple[Extent, ...]:
+    """The extents of a model with the dimensions of its states, which a graph with states does not tell: each run has
+    others of the old and of the new value."""
+    if not source.graph.states or not source.graph.extents:
+        return source.graph.extents
+    return read(source.path, replace(source.options, states={})).graph.extents
+
+
 def calibration_extents(graph: Graph, given: PathLike | Iterable[Sample] | None) -> dict[str, int]:
-    """The extents that samples have, by the values that hold them; the bounds without samples. The first of ``given``
-    samples, which are there a second time, tells them.
+    """The extents that samples have, by the values that hold them; the bounds without samples, or where only states
+    have them. The first of ``given`` samples, which are there a second time, tells them.
 
     Where a first dimension is ranged, the first axis of a file's arrays counts samples of one element there.
     Raises ``BAD_INPUT`` where inputs differ in what is one extent.
     """
     found: dict[str, tuple[int, str]] = {}
     tensors = _tensors(graph)
-    arrays = _first_arrays(tensors, given)
+    shapes = _first_shapes(tensors, given)
     for value in tensors:
-        array = arrays.get(value.name, arrays.get(ONLY_INPUT) if len(tensors) == 1 else None)
-        if array is None:
+        sample = shapes.get(value.name, shapes.get(ONLY_INPUT) if len(tensors) == 1 else None)
+        if sample is None:
             continue
-        shape = _own_shape(array, value, 0 in axes_of(graph.extents, value.name))
+        shape = _own_shape(sample, value, 0 in axes_of(graph.extents, value.name))
         for axis, extent in axes_of(graph.extents, value.name).items():
             size, name = found.setdefault(extent.value, (shape[axis], value.name))
             if size != shape[axis]:
@@ -56,39 +69,42 @@ def _tensors(graph: Graph) -> list[Value]:
     return [value for value in graph.inputs if value.name not in others]
 
 
-def _first_arrays(tensors: Sequence[Value], given: PathLike | Iterable[Sample] | None) -> dict[str, np.ndarray]:
+def _first_shapes(tensors: Sequence[Value], given: PathLike | Iterable[Sample] | None) -> dict[str, tuple[int, ...]]:
     """Of the first file or sample, by the names of inputs."""
     if given is None:
         return {}
-    if not isinstance(given, (str, Path)):
+    if not isinstance(given, (str, PurePath)):
         first = next(iter(given), {})
-        return {n: np.asarray(a) for n, a in first.items()} if isinstance(first, Mapping) else {ONLY_INPUT: first}
+        return {name: np.shape(a) for name, a in (first if isinstance(first, Mapping) else {ONLY_INPUT: first}).items()}
     path = Path(given)
     if path.is_dir():
         files = {value.name: next(iter(sorted((path / value.name).glob("*.npy"))), None) for value in tensors}
         files = {**files, ONLY_INPUT: next(iter(sorted(path.glob("*.npy"))), None)}
-        return {name: read_arrays(file)[ONLY_INPUT] for name, file in files.items() if file is not None}
-    return {name.removeprefix("in:"): array for name, array in read_arrays(path).items()}
+        return {name: read_shapes(file)[ONLY_INPUT] for name, file in files.items() if file is not None}
+    return {name.removeprefix("in:"): shape for name, shape in read_shapes(path).items()}
 
 
-def _own_shape(array: np.ndarray, value: Value, counted: bool) -> tuple[int, ...]:
+def _own_shape(shape: tuple[int, ...], value: Value, counted: bool) -> tuple[int, ...]:
     """Of a sample of the input: with samples along an axis of their own, or in place of a first dimension of one
     element, or ``counted`` by one of several; without such an axis the first dimension may be missing, too."""
     rank = value.type.rank
-    if array.ndim == rank + 1:
-        return array.shape[1:]
-    if array.ndim == rank:
-        return (1, *array.shape[1:]) if counted or value.shape[:1] == (1,) else array.shape
-    if array.ndim == rank - 1:
-        return (1, *array.shape)
-    reason = f"expected {rank} dimensions, or {rank + 1} with samples along the first axis, got {list(array.shape)}"
+    if len(shape) == rank + 1:
+        return shape[1:]
+    if len(shape) == rank:
+        return (1, *shape[1:]) if counted or value.shape[:1] == (1,) else shape
+    if len(shape) == rank - 1:
+        return (1, *shape)
+    reason = f"expected {rank} dimensions, or {rank + 1} with samples along the first axis, got {list(shape)}"
     raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=value.name)
 
 
-def with_bounds_of(source: Source, sizes: Mapping[str, int]) -> Source:
-    """``source`` with the extents of samples as bounds. Raises ``BAD_INPUT`` where a range does not hold them."""
+def with_bounds_of(source: Source, extents: Sequence[Extent], sizes: Mapping[str, int]) -> Source:
+    """``source`` with the extents of samples as bounds: ``sizes``, by the values that hold them. Raises ``BAD_INPUT``
+    where a range does not hold them."""
     ranges: dict[str, Range] = {}
-    for extent in source.graph.argument_extents:
+    for extent in extents:
+        if extent.value not in sizes:
+            continue
         size = sizes[extent.value]
         if not extent.least <= size <= extent.bound or size % extent.step:
             reason = f"the samples have {extent.value} = {size}, which is not in {extent.least}..{extent.bound}"
@@ -132,9 +148,22 @@ def with_arguments(graph: Graph, data: CalibrationData) -> CalibrationData:
     return replace(data, samples=replace(data.samples, inputs=inputs | extents))
 
 
+def with_states(graph: Graph, data: CalibrationData, states: States) -> CalibrationData:
+    """Samples of the bounds' shapes with what they find in the states, and the extents that each has."""
+    inputs = data.samples.inputs
+    if graph.argument_extents:
+        types = {value.name: value.type for value in graph.inputs}
+        named = replace(data.samples, inputs={**inputs, **states.extents})
+        rows = [filled(graph.extents, types, sample) for sample in named]
+        inputs = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    found = states.stacked({value.name: value.shape for value in graph.inputs})
+    return replace(data, samples=replace(data.samples, inputs={**inputs, **found}))
+
+
 @record
 class OwnOutputs:
-    """Cuts outputs to the extents that the samples have: ``sizes``, by the values that hold them."""
+    """Cuts outputs to the extents that all samples have: ``sizes``, by the values that hold them. Beside states samples
+    are given with their own extents, by which outputs are dense; else the bounds are given as extents."""
 
     graph: Graph
     sizes: Mapping[str, int]
@@ -147,10 +176,21 @@ class OwnOutputs:
         return {name: self._cut(name, array, 1) for name, array in outputs.items()}
 
     def _cut(self, name: str, array: np.ndarray, ahead: int) -> np.ndarray:
-        for axis, extent in axes_of(self.graph.extents, name).items():
+        axes = axes_of(self.graph.extents, name)
+        if self.graph.states and name not in {state.output for state in self.graph.states}:
+            return self._dense(axes, array, ahead)
+        for axis, extent in axes.items():
             if extent.value in self.sizes and self.sizes[extent.value] < array.shape[ahead + axis]:
                 array = np.take(array, np.arange(self.sizes[extent.value]), axis=ahead + axis)
         return array
+
+    def _dense(self, axes: Mapping[int, Extent], array: np.ndarray, ahead: int) -> np.ndarray:
+        if not axes or any(extent.value not in self.sizes for extent in axes.values()):
+            return array
+        outer, shape = array.shape[:ahead], list(array.shape[ahead:])
+        for axis, extent in axes.items():
+            shape[axis] = self.sizes[extent.value]
+        return array.reshape(*outer, -1)[..., : prod(shape)].reshape(*outer, *shape)
 
 
 # ---------------------------------------------------------------- other bounds
@@ -196,7 +236,8 @@ class _Bounds:
         self.constants[name] = array
 
     def _node(self, node: Node) -> Node:
-        before, after = (graph.producer(node.outputs[0].name) for graph in (self.small, self.large))
+        own = node.outputs[0].name.removesuffix(".float")  # an output that is stored as integers has its name
+        before, after = (graph.producer(own) for graph in (self.small, self.large))
         attrs = dict(node.attrs)
         if before is not None and after is not None and before.op == after.op == node.op:
             attrs |= {name: after.attrs[name] for name, own in attrs.items() if before.attrs.get(name) == own}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from pathlib import Path, PurePath
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..driver import PathLike, Source
 from ..errors import CcmlError, ErrorCode
+from ..ir.extents import Extent
 from ..ir.graph import Graph
 from ..passes.integer_interface import integer_states
 from ..passes.integerize import integerize_with_report
@@ -32,14 +33,18 @@ from .quantize import in_one_thread, prepare
 from .ranged import (
     OwnOutputs,
     calibration_extents,
+    extents_of,
     own_inputs,
     with_arguments,
     with_bounds,
     with_bounds_of,
+    with_states,
 )
 
 if TYPE_CHECKING:
     from .device import Device
+    from .meter import Meter
+    from .sequences import States
 
 log = logging.getLogger(__name__)
 
@@ -82,18 +87,33 @@ def quantize_source(source: Source, wanted: Quantization, device: Device | None 
     fit, ``BAD_OPTION`` where the model is quantized already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where
     32 bits could be too few.
     """
+    priced = replace(source, quantized=_described(wanted.options))
     if not source.graph.argument_extents:
-        return _quantized(source, wanted, device, {})
-    if source.graph.states or (device is not None and device.steering):
-        what = "a model with states" if source.graph.states else "a budget"
-        reason = f"{what} asks for fixed dimensions"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--dim NAME=N fixes a dimension")
+        return _quantized(source, wanted, _Data.of(source, (), wanted, {}), _Aim.of(device, priced))
     wanted = _kept(wanted)
-    sizes = calibration_extents(source.graph, wanted.calibration)
-    small = with_bounds_of(source, sizes)
-    result = _quantized(small, wanted, device, sizes)
-    graph = with_bounds(result.source.graph, prepare(small.graph), prepare(source.graph))
-    return replace(result, source=replace(source, graph=graph, quantized=result.source.quantized))
+    extents, sizes = extents_of(source), calibration_extents(source.graph, wanted.calibration)
+    data = _Data.of(source, extents, wanted, sizes)
+    small = with_bounds_of(source, extents, {**sizes, **data.longest})
+    before, after = prepare(small.graph), prepare(source.graph)
+    aim = _Aim.of(device, priced, lambda graph: with_bounds(graph, before, after))
+    result = _quantized(small, wanted, data, aim)
+    return replace(result, source=replace(priced, graph=with_bounds(result.source.graph, before, after)))
+
+
+@record
+class _Aim:
+    """What models are priced by, and whether the limits steer what is chosen."""
+
+    meter: Meter | None
+    steering: bool
+
+    @staticmethod
+    def of(device: Device | None, source: Source, bounded: Callable[[Graph], Graph] = lambda graph: graph) -> _Aim:
+        """``bounded`` gives a quantized graph the bounds of ``source``."""
+        if device is None:
+            return _Aim(None, False)
+        meter = device.meter(source)
+        return _Aim(lambda graph: meter(bounded(graph)), device.steering)
 
 
 def _kept(wanted: Quantization) -> Quantization:
@@ -106,22 +126,19 @@ def _kept(wanted: Quantization) -> Quantization:
     return replace(wanted, **kept)  # type: ignore[arg-type]
 
 
-def _quantized(
-    source: Source, wanted: Quantization, device: Device | None, sizes: Mapping[str, int]
-) -> QuantizedSource:
-    """``sizes`` are extents that the samples have."""
+def _quantized(source: Source, wanted: Quantization, data: _Data, aim: _Aim) -> QuantizedSource:
     metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
-    calibration, test = _split(source, wanted, sizes)
+    calibration, test = _split(source, wanted, data)
     warnings = list(doubts(source.graph, calibration))
     for warning in warnings:
         log.warning("%s", warning)
     log.info("quantizing with %d samples", calibration.samples.count)
-    own = OwnOutputs(source.graph, sizes)
+    own = OwnOutputs(source.graph, data.sizes)
     score = None if metric is None else (lambda outputs: metric.of_stacked(test, own.cut_stacked(outputs)))
     described = replace(source, quantized=_described(wanted.options))
     model = quantize_graph(
         source.graph, calibration.samples, wanted.options, test=test.samples, score=score,
-        meter=None if device is None else device.meter(described), steering=device is not None and device.steering,
+        meter=aim.meter, steering=aim.steering,
     )  # fmt: skip
     measured = measure(model.original, model.graph, test.samples, own.cut)
     accuracy = Accuracy(
@@ -187,56 +204,87 @@ def _tried(options: QuantizeOptions, row: LayerAccuracy) -> Tried:
     return Tried((own.range_method or options.range_method).value, options.equalize, options.per_channel, adaptive)
 
 
-def _random_data(
-    source: Source, wanted: Quantization, sizes: Mapping[str, int]
-) -> tuple[CalibrationData, CalibrationData]:
-    """Weights alone can be stored without data. Raises ``BAD_OPTION`` where ranges of activations are to be found."""
-    if wanted.options.mode is Mode.INT8:
-        reason, hint = "int8 needs typical inputs of the model", "--calibration DATA, or --quantize weights8"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=source.path.name, hint=hint)
-    log.warning("without --calibration weights are fitted to random inputs, and the accuracy is that for such")
-    inputs = source.graph.inputs
-    data = with_arguments(source.graph, CalibrationData(random_samples(inputs, _RANDOM_SAMPLES), {}))
-    if wanted.test_data is None:
-        return data, data
-    return data, _read(source.graph, wanted.test_data, wanted.images, sizes)
+@record
+class _Given:
+    """Samples of the extents that they have, and what each finds in the states of the model, if it has any."""
+
+    data: CalibrationData
+    states: States | None = None
+
+    @staticmethod
+    def read(
+        graph: Graph, extents: Sequence[Extent], given: PathLike | Iterable[Sample], images: ImageOptions,
+        sizes: Mapping[str, int],
+    ) -> _Given:  # fmt: skip
+        """The data of a file, a folder or an iterator, whose samples have the extents ``sizes``. What states hold
+        before each sample is found by running the float model on the samples as the steps of one sequence."""
+        kept = {state.input for state in graph.states}
+        own = kept | {extent.value for extent in graph.argument_extents}
+        inputs = own_inputs(graph, (value for value in graph.inputs if value.name not in own), sizes)
+        if isinstance(given, (str, Path)):
+            data = read_calibration(Path(given), inputs, images)
+        else:
+            data = stacked_samples(given, inputs)
+        if not kept:
+            return _Given(data)
+        from .sequences import states_of  # what generates code takes long to import
+
+        return _Given(data, states_of(graph, extents, data.samples))
+
+    def of_bounds(self, graph: Graph) -> CalibrationData:
+        """All inputs of ``graph``, which has the bounds of these samples."""
+        if self.states is None:
+            return with_arguments(graph, self.data)
+        return with_states(graph, self.data, self.states)
 
 
-def _read(
-    graph: Graph, given: PathLike | Iterable[Sample], images: ImageOptions, sizes: Mapping[str, int]
-) -> CalibrationData:
-    """The data of a file, a folder or an iterator, whose samples have the extents ``sizes``. What states hold before
-    each sample is found by running the float model on the samples as the steps of one sequence."""
-    kept = {state.input for state in graph.states}
-    own = kept | {extent.value for extent in graph.argument_extents}
-    inputs = own_inputs(graph, (value for value in graph.inputs if value.name not in own), sizes)
-    if isinstance(given, (str, Path)):
-        data = read_calibration(Path(given), inputs, images)
-    else:
-        data = stacked_samples(given, inputs)
-    data = with_arguments(graph, data)
-    if not kept:
-        return data
-    from .sequences import with_states  # what generates code takes long to import
+@record
+class _Data:
+    """Calibration and test data, where there are any. ``sizes`` are the extents that all samples have."""
 
-    return replace(data, samples=with_states(graph, data.samples))
+    calibration: _Given | None
+    test: _Given | None
+    sizes: Mapping[str, int]
+
+    @staticmethod
+    def of(source: Source, extents: Sequence[Extent], wanted: Quantization, sizes: Mapping[str, int]) -> _Data:
+        calibration, test = (
+            None if given is None else _Given.read(source.graph, extents, given, wanted.images, sizes)
+            for given in (wanted.calibration, wanted.test_data)
+        )
+        data = _Data(calibration, test, {})
+        return replace(data, sizes={name: size for name, size in sizes.items() if name not in data.longest})
+
+    @property
+    def longest(self) -> dict[str, int]:
+        """The greatest extents of states that no other input tells."""
+        found = [each.states.longest for each in (self.calibration, self.test) if each is not None and each.states]
+        return {name: max(each[name] for each in found) for each in found for name in each}
 
 
 def _shown(given: PathLike | Iterable[Sample]) -> str:
     return str(given) if isinstance(given, (str, Path)) else "calibration data"
 
 
-def _split(source: Source, wanted: Quantization, sizes: Mapping[str, int]) -> tuple[CalibrationData, CalibrationData]:
-    """Calibration and test data: the same where there are too few to keep some back."""
-    if wanted.calibration is None:
-        return _random_data(source, wanted, sizes)
-    data = _read(source.graph, wanted.calibration, wanted.images, sizes)
+def _split(source: Source, wanted: Quantization, given: _Data) -> tuple[CalibrationData, CalibrationData]:
+    """Calibration and test data: the same where there are too few to keep some back. Raises ``BAD_OPTION`` where there
+    are none and ranges of activations are to be found: weights alone can be stored without."""
+    test = None if given.test is None else given.test.of_bounds(source.graph)
+    if given.calibration is None or wanted.calibration is None:
+        if wanted.options.mode is Mode.INT8:
+            reason, hint = "int8 needs typical inputs of the model", "--calibration DATA, or --quantize weights8"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=source.path.name, hint=hint)
+        log.warning("without --calibration weights are fitted to random inputs, and the accuracy is that for such")
+        samples = random_samples(source.graph.inputs, _RANDOM_SAMPLES)
+        data = with_arguments(source.graph, CalibrationData(samples, {}))
+        return data, data if test is None else test
+    data = given.calibration.of_bounds(source.graph)
     if wanted.images != DEFAULT_IMAGES and not data.pictures:
         hint = "scale the arrays before they are saved"
         reason = "mean and scale are for images; the calibration data are arrays, which are taken as they are"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=_shown(wanted.calibration), hint=hint)
-    if wanted.test_data is not None:
-        return data, _read(source.graph, wanted.test_data, wanted.images, sizes)
+    if test is not None:
+        return data, test
     if data.samples.count < HELD_OUT:
         log.warning("%d samples are too few to hold some back: tested on the calibration data", data.samples.count)
         return data, data

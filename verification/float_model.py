@@ -21,7 +21,8 @@ _MOST_RESULTS = 960
 
 
 class FloatModel:
-    """``run`` gives the inputs and the values asked for. States are inputs like others."""
+    """``run`` gives the inputs and the values asked for, as a whole, whatever their extents in a run. States are inputs
+    like others."""
 
     def __init__(self, graph: Graph, names: Iterable[str]) -> None:
         given = {value.name for value in graph.inputs}
@@ -45,5 +46,5 @@ class FloatModel:
 
 def _compiled(graph: Graph, shown: tuple[Value, ...]) -> JitModel:
     machine = host_machine()
-    seen = eliminate_dead_code(replace(graph, outputs=shown, states=()))
+    seen = eliminate_dead_code(replace(graph, outputs=shown, states=(), extents=()))
     return JitModel(lower_graph(optimize(seen), machine), machine)
