@@ -4,8 +4,9 @@ one that a run finds, up to a bound that the user gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -14,11 +15,15 @@ from ..ir.types import DType
 from ..ops.attributes import integer
 from .context import NodeContext
 from .folding import FoldingBuilder
+from .joined_extents import repitched
 from .polynomials import Polynomial
 from .probe import MARK
 
-BOUNDED: Mapping[str, int] = {"ConstantOfShape": 0, "Expand": 1, "Resize": 3, "Tile": 1}
+_SHAPES: Mapping[str, int] = {"ConstantOfShape": 0, "Expand": 1, "Resize": 3, "Tile": 1}
 """The operands with the shape of the result, or of Tile with how often each dimension of the first one is in it."""
+
+BOUNDED = frozenset({*_SHAPES, "Pad", "Reshape"})
+"""The operators whose results have extents that a run computes."""
 
 FURTHEST = 1 << 40
 """Numbers that a run computes are taken to be within this."""
@@ -27,7 +32,7 @@ FURTHEST = 1 << 40
 def bounded_operands(ctx: NodeContext) -> NodeContext:
     """The node with the bounds as the shape that a run computes, where the user gives one; each number of it is known
     as one of the run then, at most that."""
-    position, most = BOUNDED.get(ctx.op_type), ctx.builder.most.get(ctx.stem)
+    position, most = _SHAPES.get(ctx.op_type), ctx.builder.most.get(ctx.stem)
     given = None if position is None else ctx.optional(position)
     if most is None or given is None or position is None or not _is_open(ctx, position, given):
         return ctx
@@ -60,6 +65,89 @@ def _is_open(ctx: NodeContext, position: int, given: Value) -> bool:
     if ctx.op_type == "Tile":
         return given.type.size == len(ctx.input(0).shape)
     return ctx.op_type != "Resize" or ctx.string("keep_aspect_ratio_policy", "stretch") == "stretch"
+
+
+def is_bounded(ctx: NodeContext, position: int) -> bool:
+    """Whether the user gives a bound for numbers that a run computes, and nothing else tells them."""
+    given = ctx.optional(position)
+    return (
+        ctx.stem in ctx.builder.most and given is not None and given.dtype.is_integer and given.type.rank == 1
+        and ctx.runtime(position) and ctx.builder.numbers.of(given) is None and None in (ctx.declared(0) or (None,))
+    )  # fmt: skip
+
+
+def reshape_bounded(ctx: NodeContext, x: Value) -> Value:
+    """``x`` in a shape of numbers that a run computes, among them perhaps 0, which copies an extent (unless allowzero),
+    and -1, which is what is left over."""
+    given, most, counts = ctx.input(1), ctx.builder.most[ctx.stem], ctx.builder.counts
+    keep, declared = not ctx.integer("allowzero", 0), ctx.declared(0) or ()
+    sizes = declared if len(declared) == given.type.size else (None,) * given.type.size
+    own = [ctx.extent_along(x, axis) for axis in range(len(x.shape))]
+    numbers: list[Polynomial] = []
+    for place, (number, size) in enumerate(zip(_entries(ctx.builder, given, ctx.loc), sizes)):
+        copied = own[place] if keep and place < len(own) else Polynomial.constant(0)
+        if size is not None:
+            number = Polynomial.constant(size)
+        elif number.number == 0:
+            number = copied
+        elif number.number is None and keep:
+            number = _where(ctx, "eq", number, copied)
+        numbers.append(number)
+    rest = _left_over(ctx, prod(own, start=Polynomial.constant(1)), numbers)
+    numbers = [
+        rest if number.number == -1 else number if counts.is_static(number) else _where(ctx, "lt", number, rest)
+        for number in numbers
+    ]
+    found = [_limited(ctx, number, most) for number in numbers]
+    shape = tuple(max(counts.span(each)[1], 0) for each in found)
+    extents = {axis: counts.value(each, ctx.loc) for axis, each in enumerate(found) if each.number is None}
+    whole = replace(ctx, over_bounds=True)
+    return ctx.with_extents(repitched(whole.emit, x, ctx.extents(x), shape, extents), extents)
+
+
+def _left_over(ctx: NodeContext, total: Polynomial, numbers: Sequence[Polynomial]) -> Polynomial:
+    """``total`` by the product of the numbers that are not negative."""
+    one = Polynomial.constant(1)
+    known = prod((each for each in numbers if each.number is not None and each.number > 0), start=one)
+    for each in numbers:
+        if each.number is None:
+            known = known * _where(ctx, "lt", each, one)
+        elif each.number == 0:
+            return Polynomial.constant(0)
+    divided = total.divided(known)
+    if divided is not None:
+        return divided
+    whole, counts = replace(ctx, over_bounds=True), ctx.builder.counts
+    divisor = whole.emit("max", counts.value(known, ctx.loc), whole.constant(np.asarray(1)))
+    quotient = whole.emit("div", counts.value(total, ctx.loc), divisor)
+    return counts.atom(quotient, max(counts.span(total)[1], 0))
+
+
+def _where(ctx: NodeContext, op: str, number: Polynomial, other: Polynomial) -> Polynomial:
+    """``number``, or the ``other`` where it compares so with 0."""
+    whole, counts = replace(ctx, over_bounds=True), ctx.builder.counts
+    value = counts.value(number, ctx.loc)
+    chosen = whole.emit("where", whole.emit(op, value, whole.scalar(0, value)), counts.value(other, ctx.loc), value)
+    (low, high), (least, most) = counts.span(number), counts.span(other)
+    return counts.atom(chosen, max(high, most), min(low, least))
+
+
+def padded_totals(ctx: NodeContext, x: Value, axes: Sequence[int]) -> tuple[list[Polynomial], list[Polynomial]]:
+    """The numbers of Pad in front of ``axes`` and behind them, which a run computes, so that each extent of the result
+    is within the bound."""
+    most, counts = ctx.builder.most[ctx.stem], ctx.builder.counts
+    numbers, declared = list(_entries(ctx.builder, ctx.input(1), ctx.loc)), ctx.declared(0) or (None,) * len(x.shape)
+    before, after = list[Polynomial](), list[Polynomial]()
+    for axis, first, last in zip(axes, numbers[: len(axes)], numbers[len(axes) :], strict=True):
+        extent, size = ctx.extent_along(x, axis), declared[axis]
+        if first.number is None:
+            least = counts.greatest_of(first, Polynomial.constant(-x.shape[axis]), ctx.loc)
+            first = counts.least_of(least, Polynomial.constant(most), ctx.loc)
+        total = extent + first + last
+        total = Polynomial.constant(size) if size is not None else _limited(ctx, total, most)
+        before.append(first)
+        after.append(total - extent - first)
+    return before, after
 
 
 def _limited(ctx: NodeContext, number: Polynomial, most: int) -> Polynomial:

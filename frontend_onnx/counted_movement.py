@@ -16,6 +16,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType
 from ..record import record
+from .bounded_shapes import is_bounded, padded_totals
 from .context import NodeContext
 from .joined_extents import outermost_in_runs, repitched
 from .linear import differences
@@ -323,15 +324,19 @@ def expand_counted(ctx: NodeContext, x: Value, shape: tuple[int, ...]) -> Value:
 
 
 def pad_counted(ctx: NodeContext, x: Value) -> Value | None:
-    """A border of a number whose sizes, which may also be negative, are some of shapes that depend on a run; ``None``
-    for others."""
+    """A border of a number whose sizes, which may also be negative, are some of shapes that depend on a run, or are
+    bounded; ``None`` for others."""
     known, axes = ctx.builder.numbers.of(ctx.optional(1)), _constants(ctx, "axes", 3)
     value = ctx.array(ctx.optional(2)) if ctx.optional(2) is not None else np.zeros(1)
-    if known is None or axes is None or value is None or value.size != 1 or _is_folded(ctx, x, 1):
+    if axes is None or value is None or value.size != 1 or _is_folded(ctx, x, 1):
         return None
     if ctx.string("mode", "constant") != "constant":
         return None
     axes = ctx.axes(axes or tuple(range(len(x.shape))), len(x.shape))
+    if known is None and is_bounded(ctx, 1):
+        known = tuple(each for numbers in padded_totals(ctx, x, axes) for each in numbers)
+    if known is None:
+        return None
     before, after = known[: len(axes)], known[len(axes) :]
     if all(each.number is not None for each in known):
         return None

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Value
+from .bounded_shapes import is_bounded, reshape_bounded
 from .context import NodeContext, Rule
 from .counted_movement import (
     Part,
@@ -28,6 +29,8 @@ from .runtime_movement import is_known_slice, pad_anywhere, slice_anywhere
 
 def reshape(ctx: NodeContext) -> Sequence[Value]:
     """0 copies an extent (unless allowzero), -1 is what is left over."""
+    if not ctx.has("shape") and is_bounded(ctx, 1):
+        return [reshape_bounded(ctx, ctx.input(0))]
     x, wanted = ctx.input(0), ctx.parameter("shape", 1)
     if wanted is None:
         raise ctx.invalid("Reshape has no shape")

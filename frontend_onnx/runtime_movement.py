@@ -13,9 +13,11 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from .bounded_shapes import is_bounded, padded_totals
 from .context import NodeContext
 from .linear import Linear, differences, linear
 from .places import arange, check_size, strides
+from .polynomials import Polynomial
 from .runtime_choices import counted_from_start
 from .spans import is_part
 
@@ -94,11 +96,16 @@ def _part(ctx: NodeContext, x: Value, axis: int, start: Linear, length: int) -> 
 
 
 def pad_anywhere(ctx: NodeContext, mode: str) -> Sequence[Value]:
-    """Each element of the declared shape from where it lies in x, cut by the negative amounts and then continued."""
-    x, pads, shape = ctx.input(0), ctx.input(1), ctx.declared_shape("pads", (1, 2, 3))
-    rank = len(x.shape)
+    """Each element of the declared shape, or within the bounds of the user, from where it lies in x, cut by the
+    negative amounts and then continued."""
+    x, pads, rank = ctx.input(0), ctx.input(1), len(ctx.input(0).shape)
     axes = _axes(ctx, 3 if ctx.opset >= 18 else len(ctx.inputs), pads.type.size // 2, rank)
     fixed = ctx.array(axes)
+    extents: dict[int, Value] = {}
+    if is_bounded(ctx, 1) and fixed is not None:
+        shape, extents = _padded_extents(ctx, x, mode, [int(axis) for axis in fixed])
+    else:
+        shape = ctx.declared_shape("pads", (1, 2, 3), bound=True)
     if len(shape) != rank or pads.type.size != 2 * axes.type.size:
         raise ctx.invalid(f"pads {pads.type} of {x.type} do not give the declared shape {list(shape)}")
     count = axes.type.size
@@ -126,13 +133,32 @@ def pad_anywhere(ctx: NodeContext, mode: str) -> Sequence[Value]:
             place = _continued(ctx, place, ctx.emit("max", rest, ctx.scalar(1, rest)), mode)
         columns[d] = ctx.emit("add", place, cut)
     if mode != "constant":
-        return [gather_at(ctx, x, shape, columns)]
+        return [ctx.with_extents(gather_at(ctx, x, shape, columns), extents)]
     given = ctx.optional(2)
     fill = ctx.scalar(0, x) if given is None else ctx.reshape(given, ())
     if inside is None or 0 in x.shape:
         y = x if inside is None else ctx.emit("expand", fill, shape=shape)
-        return [y]
-    return [ctx.emit("where", inside, gather_at(ctx, x, shape, columns), fill)]
+        return [ctx.with_extents(y, extents)]
+    return [ctx.with_extents(ctx.emit("where", inside, gather_at(ctx, x, shape, columns), fill), extents)]
+
+
+def _padded_extents(
+    ctx: NodeContext, x: Value, mode: str, axes: Sequence[int]
+) -> tuple[tuple[int, ...], dict[int, Value]]:
+    """The greatest shape of the result of Pad, and the extents of a run."""
+    if ctx.extents(x):
+        hint = "fix it with --dim, declare the shape of the result in the model (value_info), or make pads a constant"
+        reason = f"Pad of mode {mode} by amounts that a run computes, of a tensor whose extent a run finds"
+        raise ctx.unsupported(reason, hint=hint)
+    counts, shape, extents = ctx.builder.counts, list(x.shape), dict[int, Value]()
+    for axis, before, after in zip(axes, *padded_totals(ctx, x, axes), strict=True):
+        total = Polynomial.constant(x.shape[axis]) + before + after
+        shape[axis] = max(counts.span(total)[1], 0)
+        if total.number is None:
+            extents[axis] = counts.value(total, ctx.loc)
+    return tuple(shape), extents
+
+
 
 
 def _continued(ctx: NodeContext, place: Value, count: Value, mode: str) -> Value:

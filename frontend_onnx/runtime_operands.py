@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import CcmlError
 from ..ir.graph import Value
+from .bounded_shapes import is_bounded
 from .context import NodeContext
 
 log = logging.getLogger(__name__)
@@ -81,11 +82,14 @@ def _nothing(ctx: NodeContext) -> Derived:
 
 
 def _reshape(ctx: NodeContext) -> Derived:
-    """One extent that is not declared is what is left over; 0 copies an extent that has to be 0."""
+    """One extent that is not declared is what is left over; 0 copies an extent that has to be 0. Within a bound of the
+    user's each number may be any."""
+    if is_bounded(ctx, 1):
+        return {}
     extents = ctx.declared(0)
     if extents is not None and extents.count(None) == 1:
         return {1: [-1 if extent is None else extent for extent in extents]}
-    return {1: ctx.declared_shape("shape", (1,))}
+    return {1: ctx.declared_shape("shape", (1,), bound=True)}
 
 
 def _shape(what: str, position: int, bound: bool = False) -> Callable[[NodeContext], Derived]:

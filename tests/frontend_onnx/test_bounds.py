@@ -7,14 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 import pytest
+from ccml.driver import ModelOptions, compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
+from ccml.targets import select
+from ccml.verification.c_model import CModel
+from ccml.verification.emulated_model import EmulatedModel
 from onnx import TensorProto, helper
 
 from tests.frontend_onnx.compiled import onnxruntime
+from tests.tools import needs
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 Value = onnx.ValueInfoProto
@@ -217,3 +222,128 @@ def test_what_has_no_bound_says_how_to_give_one() -> None:
     node = helper.make_node("ConstantOfShape", ["s"], ["y"])
     with pytest.raises(CcmlError, match="--max y=N"):
         import_model(made([node], [value("s", INT64, 2)], [value("y", FLOAT, "m", "n")]))
+
+
+def with_constants(proto: onnx.ModelProto, **arrays: np.ndarray) -> onnx.ModelProto:
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(array, name) for name, array in arrays.items())
+    return proto
+
+
+SHAPES = [[2, 3, 2], [12, 1, 1], [-1, 2, 2], [0, -1, 2], [3, 0, 1], [1, 4, 3]]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reshapes_of_computed_shapes(shape: list[int]) -> None:
+    """What is behind has the elements in the same order; 0 and -1 mean what they always do."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "s"], ["y"]), helper.make_node("ReduceSum", ["y", "axis"], ["sum"]),
+        helper.make_node("Softmax", ["y"], ["shares"], axis=1),
+        helper.make_node("Concat", ["y", "y"], ["joined"], axis=2),
+    ]  # fmt: skip
+    results = [value(name, FLOAT, *(f"{name}{n}" for n in range(3))) for name in ("y", "sum", "shares", "joined")]
+    proto = made(nodes, [value("x", FLOAT, 3, 4), value("s", INT64, 3)], results)
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    agrees(with_constants(proto, axis=np.array([1])), {"y": 12}, [{"x": x, "s": np.array(shape)}])
+
+
+def test_reshapes_of_what_a_run_finds() -> None:
+    """Of as many elements as are chosen, none among them; read by a matrix product, a choice of columns and a loop."""
+    body = helper.make_graph(
+        [helper.make_node("Add", ["before", "sum"], ["after"]), helper.make_node("Identity", ["on"], ["on_too"])], "b",
+        [value("n", INT64), value("on", BOOL), value("before", FLOAT, 1, 2)],
+        [value("on_too", BOOL), value("after", FLOAT, 1, 2)],
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("Compress", ["x", "c"], ["few"], axis=0),
+        helper.make_node("Concat", ["h", "two"], ["s"], axis=0),
+        helper.make_node("Reshape", ["few", "s"], ["y"]), helper.make_node("MatMul", ["y", "w"], ["product"]),
+        helper.make_node("Gather", ["y", "column"], ["turned"], axis=1),
+        helper.make_node("ReduceSum", ["y", "first"], ["sum"]),
+        helper.make_node("Loop", ["three", "", "sum"], ["looped"], body=body),
+    ]  # fmt: skip
+    inputs = [value("x", FLOAT, 12), value("c", BOOL, 12), value("h", INT64, 1)]
+    shapes = {"y": ("m", "n"), "product": ("m", 3), "turned": ("m", 2), "looped": (1, 2)}
+    proto = made(nodes, inputs, [value(name, FLOAT, *shape) for name, shape in shapes.items()])
+    constants = {"two": np.array([2]), "column": np.array([1, 0]), "first": np.array([0]), "three": np.array(3)}
+    with_constants(proto, w=np.ones((2, 3), np.float32), **constants)
+    x = np.arange(12, dtype=np.float32)
+    agrees(proto, {"y": 6}, [{"x": x, "c": np.arange(12) < 2 * rows, "h": np.array([rows])} for rows in (0, 1, 3, 6)])
+
+
+@pytest.mark.parametrize("axes", [None, [1]])
+def test_borders_of_computed_sizes(axes: list[int] | None) -> None:
+    """Some cut; joined with others and reduced. None may be left."""
+    pads = ["x", "p", "v", "axes"] if axes else ["x", "p", "v"]
+    nodes = [
+        helper.make_node("Pad", pads, ["y"]), helper.make_node("Concat", ["y", "y"], ["z"], axis=1),
+        helper.make_node("ReduceSum", ["y", "last"], ["sum"]),
+    ]  # fmt: skip
+    inputs = [value("x", FLOAT, 2, 4), value("p", INT64, 2 if axes else 4)]
+    proto = made(nodes, inputs, [value("y", FLOAT, "a", "b"), value("z", FLOAT, "a", "c"), value("sum", FLOAT, "a", 1)])
+    proto.opset_import[0].version = 18
+    with_constants(proto, v=np.float32(0.5), last=np.array([1]), **({"axes": np.array(axes)} if axes else {}))
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    chosen = [[0, 0], [1, 0], [0, 3], [-1, 2], [2, -3], [-2, -2], [1, 2]]
+    feeds = [{"x": x, "p": np.array(each if axes else [0, each[0], 1, each[1]])} for each in chosen]
+    agrees(proto, {"y": 7}, feeds)
+
+
+def test_borders_of_what_a_run_finds() -> None:
+    """Chosen rows, none among them, filled up to a number of rows that a run tells."""
+    nodes = [
+        helper.make_node("Compress", ["x", "c"], ["few"], axis=0), helper.make_node("Shape", ["few"], ["shape"]),
+        helper.make_node("Slice", ["shape", "zero", "first"], ["rows"]),
+        helper.make_node("Sub", ["n", "rows"], ["more"]),
+        helper.make_node("Concat", ["none", "more", "zero"], ["p"], axis=0),
+        helper.make_node("Pad", ["few", "p"], ["y"]), helper.make_node("MatMul", ["y", "w"], ["product"]),
+    ]  # fmt: skip
+    inputs = [value("x", FLOAT, 4, 2), value("c", BOOL, 4), value("n", INT64, 1)]
+    proto = made(nodes, inputs, [value("y", FLOAT, "m", 2), value("product", FLOAT, "m", 3)])
+    constants = {"zero": np.array([0]), "first": np.array([1]), "none": np.array([0, 0])}
+    with_constants(proto, w=np.ones((2, 3), np.float32), **constants)
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    counts = (0, 0), (0, 3), (2, 7), (4, 4), (3, 1)
+    agrees(proto, {"y": 7}, [{"x": x, "c": np.arange(4) < few, "n": np.array([n])} for few, n in counts])
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+def test_borders_of_computed_sizes_that_continue(mode: str) -> None:
+    nodes = [
+        helper.make_node("Pad", ["x", "p"], ["y"], mode=mode), helper.make_node("Concat", ["y", "y"], ["z"], axis=1),
+    ]  # fmt: skip
+    proto = made(nodes, [value("x", FLOAT, 2, 4), value("p", INT64, 4)],
+                 [value("y", FLOAT, 2, "b"), value("z", FLOAT, 2, "c")])  # fmt: skip
+    proto.opset_import[0].version = 19
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    agrees(proto, {"y": 8}, [{"x": x, "p": np.array([0, a, 0, b])} for a, b in ((0, 0), (1, 0), (2, 2), (3, 1))])
+
+
+def test_borders_of_what_a_run_finds_are_constant() -> None:
+    nodes = [
+        helper.make_node("Compress", ["x", "c"], ["few"], axis=0),
+        helper.make_node("Pad", ["few", "p"], ["y"], mode="edge"),
+    ]  # fmt: skip
+    inputs = [value("x", FLOAT, 4), value("c", BOOL, 4), value("p", INT64, 2)]
+    with pytest.raises(CcmlError, match="Pad of mode edge") as caught:
+        import_model(made(nodes, inputs, [value("y", FLOAT, "m")]), bounds={"y": 9})
+    assert caught.value.hint is not None and "--dim" in caught.value.hint
+
+
+@needs("gcc", "qemu-system-arm", "arm-none-eabi-gcc")
+def test_computed_shapes_by_all_routes() -> None:
+    nodes = [
+        helper.make_node("Reshape", ["x", "s"], ["r"]), helper.make_node("Pad", ["r", "p"], ["y"]),
+        helper.make_node("Softmax", ["y"], ["z"], axis=0),
+    ]  # fmt: skip
+    inputs = [value("x", FLOAT, 6), value("s", INT64, 2), value("p", INT64, 4)]
+    proto = made(nodes, inputs, [value("z", FLOAT, "m", "n")])
+    source = import_source("m.onnx", proto, ModelOptions(bounds={"r": 6, "y": 8}))
+    here, there = (compile_source(source, machine) for machine in (host_machine(), select("cortex-m4")))
+    x = np.random.default_rng(0).standard_normal(6).astype(np.float32)
+    shapes = [([2, 3], [0, 0, 0, 0]), ([-1, 1], [1, 0, 1, 1]), ([1, 6], [0, 1, 2, -3])]
+    sources = CModel(here.program, here.machine)
+    for shape, pads in shapes:
+        feed = {"x": x, "s": np.array(shape), "p": np.array(pads)}
+        (wanted,) = onnxruntime(proto, feed)
+        for run in (sources.run, EmulatedModel(there, "c").run, EmulatedModel(there, "llvm").run):
+            np.testing.assert_allclose(run(feed)["z"], wanted, rtol=1e-5, atol=1e-6)
