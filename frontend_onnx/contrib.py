@@ -29,6 +29,7 @@ from . import (
     contrib_quantized,
     contrib_recurrent,
     contrib_signal,
+    contrib_windows,
 )
 from .contrib_body import Body, Rule, Unsupported
 
@@ -36,7 +37,7 @@ DOMAIN = "com.microsoft"
 _MODULES = (
     contrib_attention, contrib_branches, contrib_experts, contrib_float, contrib_fused, contrib_grouped_attention,
     contrib_images, contrib_linear_attention, contrib_matrices, contrib_ngrams, contrib_positions, contrib_quantized,
-    contrib_recurrent, contrib_signal,
+    contrib_recurrent, contrib_signal, contrib_windows,
 )  # fmt: skip
 RULES: Mapping[str, Rule] = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 """By name."""

@@ -185,6 +185,25 @@ def distances(b: Builder) -> list[Tensor]:
     return node(b, "CDist", [b.data(F32, (m, k)), b.weight(F32, (n, k))], metric=b.pick(["euclidean", "sqeuclidean"]))
 
 
+def masked_pool(b: Builder) -> list[Tensor]:
+    rank = b.between(1, 3)
+    shape = (b.between(1, 2), b.between(1, 3), *(b.between(2, 6) for _ in range(rank)))
+    kernel = [b.between(1, min(3, extent)) for extent in shape[2:]]
+    more = b.pick([{}, {"strides": [b.between(1, 2) for _ in kernel]}, {"pads": [k - 1 for k in kernel] * 2}])
+    masks = b.pick([(1, 1), shape[:2]])
+    mask = b.data("int32", (*masks, *shape[2:]), 0, 1, exact=True)
+    return node(b, "MaxpoolWithMask", [b.data(F32, shape), mask], kernel_shape=kernel, **more)
+
+
+def words(b: Builder) -> list[Tensor]:
+    """Each begins with a letter: what ONNX Runtime has for one without is what was in memory."""
+    count, length, letters, width, filters = (b.between(1, n) for n in (4, 6, 7, 5, 4))
+    window = b.between(1, length)
+    sequence = b.data("int32", (count, length), 1, letters, exact=True)
+    operands = [b.weight(F32, shape) for shape in ((filters, 1, window, width), (filters,), (letters + 1, width))]
+    return node(b, "WordConvEmbedding", [sequence, *operands], **b.some(conv_window_size=window))
+
+
 def rows_of_blocks(b: Builder) -> list[Tensor]:
     count, blocks = b.between(2, 6), b.between(1, 3)
     data = b.param(b.values("uint8", (count, blocks * 8), 0, 255))
@@ -291,9 +310,10 @@ ROWS: dict[str, Row] = {
             "GatherBlockQuantized": rows_of_blocks, "GroupQueryAttention": grouped, "MoE": experts,
             "QMoE": quantized_experts,
             "MultiHeadAttention": multi_head,
+            "MaxpoolWithMask": masked_pool,
             "NGramRepeatBlock": ngrams, "NhwcConv": conv_channels_last, "NhwcMaxPool": max_pool_of_bytes,
             "QAttention": quantized_attention,
-            "QLinearConv": conv_of_bytes, "RotaryEmbedding": rotary,
+            "QLinearConv": conv_of_bytes, "RotaryEmbedding": rotary, "WordConvEmbedding": words,
         }.items()
     },
 }  # fmt: skip
