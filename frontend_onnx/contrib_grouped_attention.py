@@ -88,6 +88,9 @@ def _places(body: Body, before: str, length: int) -> str:
 
 # ---------------------------------------------------------------- the operators
 
+_SCORES, _WEIGHTS = 1, 2
+"""What the output of scores has (``qk_output``)."""
+
 
 def _group_query_attention(body: Body) -> tuple[str, ...]:
     """q (with k and v behind it, where these are left out), k?, v?, past k?, past v?, lengths - 1 ``[B]``, the greatest
@@ -95,11 +98,15 @@ def _group_query_attention(body: Body) -> tuple[str, ...]:
     of queries? and of keys?, how many tokens of this run count ``[B]``?
 
     Keys and values of this run go into the cache behind those of the past, ``lengths - S`` of them, or from the
-    beginning on in the first run, when the greatest length is S; or behind ``lengths`` less those that count.
+    beginning on in the first run, when the greatest length is S; or behind ``lengths`` less those that count. The
+    fourth result has scores, or their softmax, of as many keys as the greatest length, 0 for those that are not seen.
     """
     body.refuse(12, 13)
-    if body.has(3) or body.attributes.get("sliding_window_cache", 0):
-        raise Unsupported("its output 3" if body.has(3) else "sliding_window_cache")
+    if body.attributes.get("sliding_window_cache", 0):
+        raise Unsupported("sliding_window_cache")
+    shown = int(body.attributes.get("qk_output", 0)) if body.has(3) else 0
+    if shown not in (_SCORES, _WEIGHTS) and body.has(3):
+        raise ValueError(f"an output of scores with qk_output {shown}")
     if any(body.text(name, "NONE") != "NONE" for name in ("k_quant_type", "v_quant_type")):
         raise Unsupported("a quantized cache")
     parts = _normalized(body, _parts(body))
@@ -120,7 +127,9 @@ def _group_query_attention(body: Body) -> tuple[str, ...]:
         scores = body.emit("Mul", scores, body.number(softcap))
     if body.input(10):
         scores = body.emit("Add", scores, body.widened(10, most))
-    scores = body.emit("Add", scores, _added(body, _window(body, at, most)))
+    seen = _window(body, at, most)
+    told = body.emit("Where", body.emit("Unsqueeze", seen, body.integers(1)), scores, body.number(0.0))
+    scores = body.emit("Add", scores, _added(body, seen))
     if body.input(11) or body.attributes.get("smooth_softmax", 0) > 0:
         sink = body.reshape(body.input(11), 1, parts.heads, 1, 1) if body.input(11) else body.number(0.0)
         sink = body.emit("Expand", sink, body.integers(parts.batch, parts.heads, parts.length, 1))
@@ -128,7 +137,10 @@ def _group_query_attention(body: Body) -> tuple[str, ...]:
         weights = body.slice(weights, 3, 0, most)
     else:
         weights = body.emit("Softmax", scores, axis=-1)
-    return _weighted(body, parts, weights, most), parts.k, parts.v
+    total = body.cast(body.reshape(body.input(6), 1), np.int64)
+    told = weights if shown == _WEIGHTS else told
+    told = body.emit("Slice", told, body.integers(0), total, body.integers(3)) if shown else ""
+    return _weighted(body, parts, weights, most), parts.k, parts.v, told
 
 
 def _sparse_attention(body: Body) -> tuple[str, ...]:

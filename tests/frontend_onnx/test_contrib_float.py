@@ -270,6 +270,19 @@ CASES: dict[str, Case] = {
     "GroupQueryAttention, tokens that count": Case(
         "GroupQueryAttention", [*grouped(3, 4, [6, 5], 9), *[None] * 9, i(3, 3)], GROUPED, (0, 1, 2), valid=5
     ),
+    **{
+        f"GroupQueryAttention, {what} of {name}": Case(
+            "GroupQueryAttention", grouped(length, past, ends, max(ends), *more),
+            {**GROUPED, **attributes, "qk_output": output}, (0, 1, 2, 3), valid=min(ends),
+        )
+        for output, what in ((1, "scores"), (2, "shares"))
+        for name, length, past, ends, more, attributes in (
+            ("a prompt", 3, 0, [3, 3], (), {}), ("one more", 1, 4, [5, 4], (), {"softcap": 0.7}),
+            ("a window", 1, 6, [7, 7], (), {"local_window_size": 3}),
+            ("a smooth one", 3, 0, [3, 3], (), {"smooth_softmax": 1}),
+            ("a bias", 3, 0, [3, 3], (None, None, None, floats(6)(1, 4, 3, 3)), {}),
+        )
+    },
     "RotaryEmbedding": Case("RotaryEmbedding", [f(2, 3, 8), i([0, 1, 2], [5, 3, 1], dtype=np.int64), *CACHES]),
     "RotaryEmbedding, offset": Case("RotaryEmbedding", [f(2, 2, 3, 4), i(4, dtype=np.int64), *CACHES]),
     "RotaryEmbedding, interleaved": Case(

@@ -104,7 +104,10 @@ def grouped(b: Builder) -> list[Tensor]:
     lengths = b.param(np.full(batch, length - 1, np.int32))
     operands = [q, k, v, None, None, lengths, b.param(np.asarray(length, np.int32))]
     attrs = b.some(local_window_size=b.between(1, 4), softcap=2.0)
-    return node(b, "GroupQueryAttention", operands, 3, num_heads=heads, kv_num_heads=groups, **attrs)
+    if b.flip():
+        attrs["qk_output"] = b.between(1, 2)
+    outputs = 4 if "qk_output" in attrs else 3
+    return node(b, "GroupQueryAttention", operands, outputs, num_heads=heads, kv_num_heads=groups, **attrs)
 
 
 def experts(b: Builder) -> list[Tensor]:
