@@ -29,7 +29,13 @@ from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES
 
 VERSIONS = {"ordinary": (19, 9), "wide": (21, 10)}
-"""Operator set and the oldest format that may hold it; the wide one has 4 and 16 bits, and blocks."""
+"""Operator set and the oldest format that may hold it; the wide one has 4 and 16 bits, blocks, and samples of
+volumes."""
+
+_IMAGE_RANK = 4
+
+_LATER = {"cumprod": "CumProd needs operator set 26; written are 19 and 21, which more runtimes load"}
+"""Why operators are not written that ONNX has."""
 
 
 def export_model(graph: Graph) -> onnx.ModelProto:
@@ -82,7 +88,7 @@ class _Writer:
             if node.op in BODIES:
                 self._control(context)
             elif rule is None:
-                raise context.unsupported(f"ONNX has no operator {node.op}")
+                raise context.unsupported(_LATER.get(node.op, f"ONNX has no operator {node.op}"))
             else:
                 rule(context)
         read = {name for node in nodes for name in node.input} | {value.name for value in graph.outputs}
@@ -199,7 +205,7 @@ def _initializer(name: str, array: np.ndarray, packed: bool) -> onnx.TensorProto
 
 
 def _is_wide(node: Node) -> bool:
-    if node.op == "dequantize_blocks":
+    if node.op == "dequantize_blocks" or (node.op == "sample" and node.operands[0].type.rank > _IMAGE_RANK):
         return True
     stored = {"quantize": node.outputs, "dequantize": node.operands}.get(node.op, ())
     values = (*node.operands, *node.outputs)

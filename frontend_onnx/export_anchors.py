@@ -12,7 +12,8 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .export_context import ExportContext
 
-_GRID_MODES = {"nearest": "nearest", "linear": "bilinear", "cubic": "bicubic"}
+_IMAGE_MODES = {"nearest": "nearest", "linear": "bilinear", "cubic": "bicubic"}
+"""The names that modes have before operator set 20."""
 _GRID_BORDERS = {"zeros": "zeros", "edge": "border", "reflect": "reflection"}
 
 
@@ -52,8 +53,9 @@ def sample(ctx: ExportContext) -> None:
     the centers of the outer elements, else their borders. Only what is reflected depends on that."""
     x, points = ctx.node.operands
     extents = np.array(x.shape[1:-1], points.dtype.numpy)
-    if len(extents) != 2:
-        raise ctx.unsupported(f"operator set 19 reads between elements of images alone, not of {x.type}")
+    rank = len(extents)
+    if rank not in (2, 3):
+        raise ctx.unsupported(f"GridSample reads between elements of images and volumes alone, not of {x.type}")
     border = ctx.string("border")
     align = border == "reflect" and bool(ctx.integer("align_corners"))
     two, one = (ctx.constant(np.array(number, points.dtype.numpy), "number") for number in (2, 1))
@@ -62,16 +64,17 @@ def sample(ctx: ExportContext) -> None:
         scaled = ctx.emit("Div", [doubled, ctx.constant(np.maximum(extents - 1, 1), "last")])
     else:
         scaled = ctx.emit("Div", [ctx.emit("Add", [doubled, one]), ctx.constant(extents, "extents")])
-    backwards = ctx.int64((1, 0), "order")
+    backwards = ctx.int64(tuple(range(rank))[::-1], "order")
     grid = ctx.emit("Gather", [ctx.emit("Sub", [scaled, one]), backwards], axis=2)
-    grid = ctx.emit("Unsqueeze", [grid, ctx.int64((1,), "row")])
+    grid = ctx.emit("Unsqueeze", [grid, ctx.int64(tuple(range(1, rank)), "row")])
     if points.dtype is not x.dtype and x.dtype.is_float:
         raise ctx.unsupported(f"points {points.type} of {x.type}")
+    mode = ctx.string("mode")
     y = ctx.emit(
-        "GridSample", [ctx.channels_first(), grid], mode=_GRID_MODES[ctx.string("mode")],
+        "GridSample", [ctx.channels_first(), grid], mode=mode if ctx.wide else _IMAGE_MODES[mode],
         padding_mode=_GRID_BORDERS[border], align_corners=int(align),
     )  # fmt: skip
-    flat = ctx.emit("Squeeze", [y, ctx.int64((2,), "row")])
+    flat = ctx.emit("Squeeze", [y, ctx.int64(tuple(range(2, rank + 1)), "row")])
     ctx.put_channels_last(flat)
 
 

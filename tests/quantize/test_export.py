@@ -249,6 +249,24 @@ def test_samples_of_images(border: str, align_corners: bool) -> None:
     assert_same(graph, reimported(graph), exact=False)
 
 
+@pytest.mark.parametrize("border", ["zeros", "edge"])
+def test_samples_of_volumes(border: str) -> None:
+    """They need a newer operator set, in which modes have other names, also those of images beside them."""
+    net = Network((2, 5, 4, 3, 2), (2, 6, 3), (2, 5, 4, 3), (2, 6, 2))
+    attrs = {"border": border, "align_corners": False}
+    volumes = [net.op("sample", *net.inputs[:2], mode=mode, **attrs) for mode in ("nearest", "linear")]
+    graph = net.graph(*volumes, net.op("sample", *net.inputs[2:], mode="cubic", **attrs))
+    assert_same(graph, reimported(graph), exact=False)
+    rng = np.random.default_rng(3)
+    assert_onnxruntime_agrees(graph, **{v.name: rng.standard_normal(v.shape).astype(np.float32) for v in graph.inputs})
+
+
+def test_running_products_need_a_later_operator_set() -> None:
+    net = Network((2, 3))
+    with pytest.raises(CcmlError, match="CumProd needs operator set 26"):
+        export_model(net.graph(net.op("cumprod", net.x, axis=1, exclusive=False, reverse=False)))
+
+
 def test_parts_of_regions() -> None:
     net = Network((2, 6, 5, 3), (3, 4))
     batch = net.constant(np.array([1, 0, 1], np.int32))
