@@ -232,15 +232,17 @@ def _integer_matmul(ctx: ExportContext) -> None:
     a, b, *bias = ctx.node.operands
     zeros = [zero_point(ctx.node.attrs, name) for name in ("zero_point", "rhs_zero_point")]
     of_bytes = a.dtype in _BYTES and b.dtype in _BYTES
-    if bias or not (of_bytes or (a.dtype is b.dtype is ctx.node.output.dtype and not any(zeros))):
-        raise ctx.unsupported(f"matmul of {a.type} is no ONNX operator")
-    if not of_bytes:
-        ctx.emit("MatMul", [a.name, b.name], ctx.outputs())
-        return
+    same = all(value.dtype is ctx.node.output.dtype for value in ((*bias,) if of_bytes else (a, b, *bias)))
+    if not same or not (of_bytes or not any(zeros)):
+        raise ctx.unsupported(f"matmul of {a.type} and {b.type} is no ONNX operator")
     points = [
         ctx.constant(np.asarray(zero, value.dtype.numpy), "zero_point") for zero, value in zip(zeros, (a, b))
     ]  # fmt: skip
-    ctx.emit("MatMulInteger", [a.name, b.name, *points], ctx.outputs())
+    op_type, inputs = ("MatMulInteger", [a.name, b.name, *points]) if of_bytes else ("MatMul", [a.name, b.name])
+    if bias:
+        ctx.emit("Add", [ctx.emit(op_type, inputs), *(value.name for value in bias)], ctx.outputs())
+    else:
+        ctx.emit(op_type, inputs, ctx.outputs())
 
 
 def _pool(ctx: ExportContext) -> None:

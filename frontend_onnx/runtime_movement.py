@@ -159,8 +159,6 @@ def _padded_extents(
     return tuple(shape), extents
 
 
-
-
 def _continued(ctx: NodeContext, place: Value, count: Value, mode: str) -> Value:
     """Positions outside of 0..count-1 as positions inside: the nearest, or those of a periodic continuation."""
     one = ctx.scalar(1, count)

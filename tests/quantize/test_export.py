@@ -294,9 +294,12 @@ def test_products_of_integers() -> None:
     wide = [net.op("cast", value, to=DType.I32) for value in net.inputs[:2]]
     w = net.constant(np.arange(-9, 9).reshape(1, 2, 3, 3).astype(np.int8), "w")
     window = {"stride": (1, 1), "pad": (1,) * 4, "dilation": (1, 1), "group": 1, "layout": "channels_first"}
+    bias = net.constant(np.arange(-2, 3, dtype=np.int32) * 1000)
     graph = net.graph(
         net.op("matmul", a, b, zero_point=3, rhs_zero_point=-2),
+        net.op("matmul", a, b, bias, zero_point=3, rhs_zero_point=-2),
         net.op("matmul", *wide, zero_point=0, rhs_zero_point=0),
+        net.op("matmul", *wide, bias, zero_point=0, rhs_zero_point=0),
         net.op("conv", x, w, zero_point=-5, **window),
     )  # fmt: skip
     assert_same(graph, reimported(graph))
@@ -364,8 +367,7 @@ def test_what_onnx_does_not_have(tmp_path: Path) -> None:
     stored = Value("q", TensorType(DType.I8, (1, 2)))
     integer = Network((1, 2))
     integer.inputs = [stored]
-    bias = integer.constant(np.ones(2, np.int32))
-    product = integer.op("matmul", stored, integer.constant(np.ones((2, 2), np.int8)), bias, zero_point=3)
+    product = integer.op("matmul", stored, integer.constant(np.ones((2, 2), np.int16)), zero_point=3)
     for graph, loc in ((last, "conv_0"), (integer.graph(product), "matmul_0")):
         with pytest.raises(CcmlError) as error:
             save_graph(graph, tmp_path / "m.onnx")
