@@ -26,6 +26,7 @@ from .integerize import integerize
 from .join_taps import join_taps
 from .merge_linear_layers import merge_linear_layers
 from .merge_reduced_axes import merge_reduced_axes
+from .pool_planes import pool_planes
 from .precision import FloatFormat, halves
 from .repeat_elements import repeat_elements
 from .rewrite import Pass, until_stable
@@ -68,6 +69,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("unsigned_bytes", unsigned_bytes),
     ("channels_last", channels_last),
     ("settle_layout", settle_layout),
+    ("pool_planes", pool_planes),
     ("fold_affine", fold_affine),
     ("contract_before_resize", contract_before_resize),
     ("merge_linear_layers", merge_linear_layers),

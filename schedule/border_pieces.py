@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ..ir.bounds import Bounds, Linear
-from ..ir.loops import BOOL, INDEX, Binary, Block, Const, Expr, For, Select, Stmt, Var
+from ..ir.loops import BOOL, INDEX, Binary, Block, Const, Expr, For, Let, Select, Stmt, Var
 from ..ir.loops_rewrite import loop, loop_index, map_expr, map_stmt, stmt_exprs, substitute, walk_expr, walk_stmts
 from .names import Names, rename_bound
 
@@ -46,17 +46,27 @@ def _again(piece: Block, least: int, names: Names) -> list[Block]:
 
 
 def without_idle_choices(block: Block, bounds: Bounds | None = None) -> Block:
-    """``block``, where ``bounds`` hold, without minima, maxima and conditions on indices that have one outcome."""
+    """``block``, where ``bounds`` hold, without minima, maxima and conditions on indices that have one outcome, and
+    without names for constants."""
     known = Bounds() if bounds is None else bounds
+    out, constants = list[Stmt](), dict[Var, Expr]()
+    for old in block:
+        (stmt,) = substitute((old,), constants) if constants else (old,)
+        stmt = _without_idle_choices(stmt, known)
+        if isinstance(stmt, Let) and isinstance(stmt.value, Const):
+            constants[stmt.var] = stmt.value
+        else:
+            out.append(stmt)
+    return tuple(out)
 
-    def go(expr: Expr) -> Expr:
-        return map_expr(expr, lambda part: _decided(part, known))
 
-    def mapped(stmt: Stmt) -> Stmt:
-        inner = known.in_loop(stmt.var, stmt.extent) if isinstance(stmt, For) else known
-        return map_stmt(stmt, go, lambda body: without_idle_choices(body, inner))
-
-    return tuple(map(mapped, block))
+def _without_idle_choices(stmt: Stmt, bounds: Bounds) -> Stmt:
+    inner = bounds.in_loop(stmt.var, stmt.extent) if isinstance(stmt, For) else bounds
+    return map_stmt(
+        stmt,
+        lambda expr: map_expr(expr, lambda part: _decided(part, bounds)),
+        lambda body: without_idle_choices(body, inner),
+    )
 
 
 def _piece(stmt: For, start: int, count: int, names: Names) -> Block:

@@ -63,6 +63,7 @@ from .packed_interpolation import is_packed_interpolation, lower_packed_interpol
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .plain.winograd import is_plain_winograd, lower_plain_winograd
+from .pooled_rows import is_pooled_rows, lower_pooled_rows
 from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .row_blocks import lower_row_blocks
@@ -393,6 +394,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
     ),
+    Generator("rows of pools", _anchors("pool"), is_pooled_rows, lower_pooled_rows, _scalar(6)),
     Generator("separate maxima", _anchors("pool"), is_separate_maxima, lower_separate_maxima, _scalar(8)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10), streams=True),
     Generator(

@@ -72,6 +72,12 @@ class TensorRef:
         assert self.dense and prod(shape) == prod(self.shape), (self, shape)
         return TensorRef.whole(replace(self.buffer, shape=tuple(shape)))
 
+    def with_columns_of_channels(self) -> TensorRef:
+        """The last two dimensions as one. The last one has to be dense."""
+        assert self.buffer.shape[-1] == self.shape[-1], self
+        column = len(self.shape) - 2
+        return _regroup(self, [*([dim] for dim in range(column)), [column, column + 1]])
+
     def last_part(self, first: Expr | int, extent: int) -> TensorRef:
         """``extent`` elements of the last dimension, from ``first`` on."""
         return _LastPart(self.buffer, (*self.shape[:-1], extent), self.offset, as_expr(first))

@@ -114,6 +114,24 @@ def test_choices_that_the_loops_decide_are_made() -> None:
     assert printed(kernel, without_idle_choices(kernel.body)) == expected(after)
 
 
+def test_names_for_constants_are_gone_between_the_borders() -> None:
+    before = """
+        kernel k(x: f32[58] const, y: f32[58] out)
+          for i:58
+            let first: index = max(1 - i, 0)
+            y[i] = x[i + first]
+    """
+    after = """
+        kernel k(x: f32[58] const, y: f32[58] out)
+          for i_1:2
+            let first_1: index = 1-i_1
+            y[i_1] = x[i_1+first_1]
+          for i_2:56
+            y[i_2+2] = x[i_2+2]
+    """
+    assert in_pieces(before) == expected(after)
+
+
 def test_bits_of_numbers_are_no_conditions() -> None:
     text = """
         kernel k(x: i32[4] const, y: i32[4] out)
