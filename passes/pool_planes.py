@@ -20,7 +20,7 @@ from .views import Perm, inverse, reshape
 MOST_STRIDE = 2
 """Columns apart at most: lanes that lie farther apart are dearer to gather than images are to transpose."""
 LEAST_COLUMNS = 32
-"""Results in a row, of which fewer do not keep vectors busy."""
+"""In a row of an image, of which fewer do not keep vectors busy."""
 FEW_CHANNELS = 8
 """With fewer channels, lanes of them would be no better."""
 
@@ -47,7 +47,7 @@ def _pooled(rewriter: Rewriter, node: Node) -> Value | None:
 
 
 def _is_worth_it(pool: Node) -> bool:
-    *_, columns, channels = pool.output.shape
+    *_, columns, channels = pool.operands[0].shape
     if pool.attrs["layout"] != "channels_last" or not pool.output.dtype.is_float:
         return False
     return channels < FEW_CHANNELS or (ints(pool.attrs, "stride")[-1] <= MOST_STRIDE and columns >= LEAST_COLUMNS)

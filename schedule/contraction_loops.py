@@ -60,7 +60,8 @@ def region_nests(spec: Contraction, blocking: Blocking, names: Names) -> Iterato
 
 @record
 class _RowPanel:
-    """``size`` passages of the outer axis of that number, or blocks of rows where there is none of it."""
+    """``size`` passages of the outer axis of that number, or blocks of rows where there is none of it. A few panels are
+    even in number, so that two threads have the same work."""
 
     number: int
     size: int
@@ -83,7 +84,8 @@ class _RowPanel:
         for number, extent in enumerate([*(axis.extent for axis in spec.outer), ceil(spec.row.extent / blocking.rows)]):
             passage = ceil(passage / extent)
             if extent > 1 and (found is None or found.size == 1):
-                found = _RowPanel(number, ceil(extent / ceil(extent / max(1, most // passage))))
+                count = ceil(extent / max(1, most // passage))
+                found = _RowPanel(number, ceil(extent / (count + count % 2 if count > 1 else 1)))
         return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel
 from ccml.ir.graph import Graph
-from ccml.ir.loops import Expr, For, Load, Var
+from ccml.ir.loops import Expr, For, Load, Var, const_value
 from ccml.ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
 from ccml.ir.program import Program
 from ccml.program import chunking
@@ -75,6 +75,14 @@ def test_which_of_the_operands_the_outer_loops_pass_over(rows: int, columns: int
         passed = {_operand(part) for part in loads if isinstance(part, Load) and loop in _variables(part)}
         order += "".join(sorted(passed & {"x", "w"} - set(order)))
     assert order == expected
+
+
+@pytest.mark.parametrize(("rows", "panels"), [(12, 4), (16, 4)])
+def test_panels_are_even_in_number(rows: int, panels: int) -> None:
+    graph = conv_graph((1, rows, 21, 5), (50, 3, 1, 5), pad=(1, 0, 1, 0))
+    (conv,) = (kernel for kernel in lower_graph(graph, SMALL).kernels if kernel.name.startswith("conv"))
+    extents = {stmt.var.name: const_value(stmt.extent) for stmt in conv.body if isinstance(stmt, For)}
+    assert extents == {"panel": panels}
 
 
 def _operand(part: Load) -> str:
