@@ -115,15 +115,26 @@ def _vectorize_stmt(stmt: Stmt, lanes: _Lanes, names: Names) -> Block:
     if not isinstance(stmt, For):
         return (stmt,)
     if isinstance(stmt.extent, Const):
+        usable = _for_doubles(lanes) if _has_doubles(stmt) else lanes
         for attempt in (_vectorize_map, _vectorize_reduction):
             try:
-                return attempt(stmt, lanes, names)
+                return attempt(stmt, usable, names)
             except NotVectorizable:
                 continue
         pieces = _between_borders(stmt, lanes, names)
         if pieces is not None:
             return pieces
     return (For(stmt.var, stmt.extent, inside(stmt.body), stmt.kind),)
+
+
+def _has_doubles(loop: For) -> bool:
+    exprs = (part for stmt in walk_stmts(loop.body) for expr in stmt_exprs(stmt) for part in walk_expr(expr))
+    return any(part.type.dtype is DType.F64 for part in exprs)
+
+
+def _for_doubles(lanes: _Lanes) -> _Lanes:
+    """Vectors of doubles fill one register: wider ones make compilers of C slow, and code no faster."""
+    return replace(lanes, widths=tuple(width for width in lanes.widths if 2 * width <= lanes.widths[0]))
 
 
 def _between_borders(stmt: For, lanes: _Lanes, names: Names) -> Block | None:

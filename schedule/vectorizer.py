@@ -53,7 +53,7 @@ class NotVectorizable(Exception):  # noqa: N818 - it is no error: another loop i
 
 
 VECTOR_DTYPES = frozenset(DType(name) for name in ("f32", "f16", "i32", "u32", "i16", "u16", "i8", "u8", "bool"))
-LONG_DTYPES = frozenset({DType.I64, DType.U64})
+LONG_DTYPES = frozenset({DType.I64, DType.U64, DType.F64})
 """What only some machines have vectors of."""
 
 

@@ -63,6 +63,16 @@ def test_channels_and_rows_become_vectors(
     assert lanes(kernels(proto)[kernel]) == 16
 
 
+@pytest.mark.parametrize(("kernel", "op", "arrays", "attrs"), [
+    ("add", "Add", [zeros(9, 64, dtype=np.float64)] * 2, {}),
+    ("reduce", "ReduceMax", [zeros(9, 64, dtype=np.float64)], {"axes": [0], "keepdims": 0}),
+    ("cumsum", "CumSum", [zeros(9, 64, dtype=np.float64), np.array(0)], {}),
+])  # fmt: skip
+def test_doubles_become_vectors(kernel: str, op: str, arrays: list[np.ndarray], attrs: dict[str, Any]) -> None:
+    proto, _ = one_node(op, arrays, 13, [1] if op == "CumSum" else [], **attrs)
+    assert lanes(kernels(proto)[kernel]) == 8
+
+
 def is_vectorized(kernel: Kernel) -> bool:
     """Whether nothing is stored element by element."""
     return all(stmt.value.type.lanes > 1 for stmt in walk_stmts(kernel.body) if isinstance(stmt, Store))
