@@ -38,12 +38,13 @@ from ..ir.loops import (
     Type,
     Var,
 )
-from ..ir.loops_rewrite import most_passages, stmt_exprs, substitute, walk_expr, walk_stmts
+from ..ir.loops_rewrite import loop_index, most_passages, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
 from ..record import record
 from .affine import coefficient
 from .border_pieces import border_pieces
 from .byte_tables import only_lookups
+from .down_rows import TOGETHER, goes_down_rows, jammed
 from .lookups import table_place
 from .names import Names, rename_bound
 from .vectorizer import ANY_MACHINE, Able, NotVectorizable, Vectorizer
@@ -195,9 +196,23 @@ def _vectorize_map(loop: For, usable: _Lanes, names: Names) -> Block:
         raise NotVectorizable("fewer iterations than lanes")
     out: list[Stmt] = []
     for start, trips, lanes in parts:
+        if lanes > 1 and trips >= TOGETHER and goes_down_rows(loop):
+            count = trips // TOGETHER
+            out += _side_by_side(loop, start, count, lanes, names, usable.able)
+            start, trips = start + count * TOGETHER * lanes, trips % TOGETHER
         body_at = _vectorizer(loop, start, trips, lanes, names, usable.able) if lanes > 1 else None
-        out.extend(_loop(loop, start, trips, lanes, names, body_at))
+        out.extend(_loop(loop, start, trips, lanes, names, body_at) if trips else ())
     return tuple(out)
+
+
+def _side_by_side(loop: For, start: int, count: int, lanes: int, names: Names, able: Able) -> Block:
+    """A stripe of a loop of which some vectors at a time go down the rows."""
+    var = Var(names.fresh(loop.var.name))
+    first = loop_index(var, count) * (TOGETHER * lanes) + start
+    bases = [first + number * lanes for number in range(TOGETHER)]
+    bodies = [Vectorizer(loop.var, lanes, base, names, able=able).block(loop.body) for base in bases]
+    body = jammed(bodies)
+    return (For(var, Const(count, INDEX), body, loop.kind),) if count > 1 else body
 
 
 def _widths(loop: For, usable: _Lanes) -> tuple[int, ...]:

@@ -147,11 +147,11 @@ class Cpu:
     arithmetic), ``fpu``, ``mve``; ``amx`` (tiles of bytes).
 
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
-    instruction table that run as machine instructions; what is missing is expanded into others. ``f64`` among them says
-    that those of floats are there for doubles, too, ``f16`` that there is arithmetic of halves, ``long_lanes`` that
-    there are vectors of 64-bit integers, and products of words that are such, ``saturating_lanes`` that vectors of
-    words become bytes by instructions that saturate. ``c_flags`` are for every C compiler, ``gcc_flags`` and
-    ``clang_flags`` for one of them.
+    instruction table that run as machine instructions; what is missing is expanded into others. ``f64`` among them
+    says that those of floats are there for doubles, too, ``f16`` that there is arithmetic of halves, ``long_lanes``
+    that there are vectors of 64-bit integers and doubles, and products of words that are such, ``saturating_lanes``
+    that vectors of words become bytes by instructions that saturate. ``c_flags`` are for every C compiler,
+    ``gcc_flags`` and ``clang_flags`` for one of them.
 
     ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector. ``widening_lanes``: how many lanes of 16-bit integers it multiplies and
