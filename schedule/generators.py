@@ -60,6 +60,7 @@ from .outer_product import is_outer_product, lower_outer_product
 from .overlap_add import lower_overlap_add
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
 from .packed_interpolation import is_packed_interpolation, lower_packed_interpolation
+from .picked_columns import is_picked_columns, lower_picked_columns
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .plain.winograd import is_plain_winograd, lower_plain_winograd
@@ -394,6 +395,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
     ),
+    Generator("picked columns", _anchors("interpolate"), is_picked_columns, lower_picked_columns, _scalar(3)),
     Generator("rows of pools", _anchors("pool"), is_pooled_rows, lower_pooled_rows, _scalar(6)),
     Generator("separate maxima", _anchors("pool"), is_separate_maxima, lower_separate_maxima, _scalar(8)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10), streams=True),
