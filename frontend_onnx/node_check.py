@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper, shape_inference
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from .functions import Schema, schema_of
-from .versions import RULES_OPSET
+from .versions import NEWEST_OPSET, RULES_OPSET
 
 
 def check_node(
@@ -31,13 +31,25 @@ def check_node(
     for name, attribute in attributes.items():
         expected = schema.attributes.get(name)
         if expected is None:
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"{op} has no attribute {name}", loc=loc)
+            hint = _hint_for_later_attribute(node.op_type, name, opset, schema.domain)
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"{op} has no attribute {name}", loc=loc, hint=hint)
         if attribute.type != expected.type.value:
             wanted = expected.type.name.lower()
             raise CcmlError(ErrorCode.INVALID_MODEL, f"attribute {name} of {op} is not of type {wanted}", loc=loc)
     for name, expected in schema.attributes.items():
         if expected.required and name not in attributes:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"attribute {name} of {op} is missing", loc=loc)
+
+
+def _hint_for_later_attribute(op_type: str, name: str, opset: int, domain: str) -> str | None:
+    """What to do about an attribute that came with an operator set behind the model's; ``None`` if none has it."""
+    if domain:
+        return None
+    for later in range(opset + 1, NEWEST_OPSET + 1):
+        schema = schema_of(op_type, later)
+        if schema is not None and name in schema.attributes:
+            return f"it came with opset {later}: bring the model to that before the tool that writes {name}"
+    return None
 
 
 def check_known_attributes(

@@ -59,7 +59,8 @@ def evaluate_dequantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """(float32(x) - zero_point) * scale in float32."""
     (x,) = present_arrays(arrays)
     scale, zero_point = _parameters(x.ndim, attrs)
-    return (np.asarray((x.astype(np.float32) - zero_point.astype(np.float32)) * scale),)
+    with np.errstate(all="ignore"):
+        return (np.asarray((x.astype(np.float32) - zero_point.astype(np.float32)) * scale),)
 
 
 def _parameters(rank: int, attrs: Attrs) -> tuple[np.ndarray, np.ndarray]:

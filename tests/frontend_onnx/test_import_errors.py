@@ -21,9 +21,9 @@ from tests.frontend_onnx.graphs import Operand, model, one_node, value
 X = [value("x", [2, 3])]
 
 
-def import_error(proto: onnx.ModelProto) -> CcmlError:
+def import_error(proto: onnx.ModelProto, **options: Any) -> CcmlError:
     with pytest.raises(CcmlError) as caught:
-        import_model(proto)
+        import_model(proto, **options)
     return caught.value
 
 
@@ -120,6 +120,15 @@ def test_invalid_nodes(op: str, arrays: list[np.ndarray | None], attrs: dict[str
     error = import_error(proto)
     assert error.kind is ErrorCode.INVALID_MODEL and error.loc == f"{op}_0"
     assert text in error.reason
+
+
+def test_an_attribute_of_a_later_operator_set_says_which() -> None:
+    """Quantizers write per-channel parameters into models of opset 11: symbolic dimensions have no part in that."""
+    arrays = [np.zeros((2, 3), np.int8), np.ones(3, np.float32), np.zeros(3, np.int8)]
+    proto, _ = one_node("DequantizeLinear", arrays, 11, (1, 2), axis=1)
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    error = import_error(proto, dims={"batch": 2})
+    assert error.hint is not None and "opset 13" in error.hint and "--dim" not in error.hint
 
 
 @pytest.mark.parametrize("version", [0, -1, 2**31, 2**62])

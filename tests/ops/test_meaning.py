@@ -52,6 +52,14 @@ def test_rounding_halves_to_even() -> None:
     np.testing.assert_array_equal(meaning("round", f32([0.5, 1.5, 2.5, -0.5])), [0, 2, 2, -0.0])
 
 
+@pytest.mark.filterwarnings("error")
+def test_dequantization_overflows_to_infinity() -> None:
+    """Quantizers give masks of -3.4e38 a scale whose products leave float32."""
+    x = np.array([127, -128, 0], np.int8)
+    attrs = {"scale": (3e38,), "zero_point": (0,), "axis": 0}
+    np.testing.assert_array_equal(meaning("dequantize", x, **attrs), [np.inf, -np.inf, 0])
+
+
 def test_quantization_rounds_halves_to_even_and_saturates() -> None:
     attrs = {"scale": (0.5,), "zero_point": (-1,), "axis": 0, "to": DType.I8}
     x = f32([0.25, 0.75, 1.25, -0.25, 100, -100, np.inf, -np.inf])
