@@ -12,7 +12,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import TensorType
 from .node_order import in_order, names_read
-from .skeleton import element_type, skeleton
+from .skeleton import element_type, forget_shapes_of_bodies, skeleton
 from .tensors import DTYPES
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,9 @@ def check_inferred_shapes(
     if model.functions:
         return  # the walk has expanded them with its own bounds; the inference recurses without
     try:
-        inferred = shape_inference.infer_shapes(skeleton(model, types, values), data_prop=True)
+        bare = skeleton(model, types, values)
+        forget_shapes_of_bodies(bare.graph)
+        inferred = shape_inference.infer_shapes(bare, data_prop=True)
     except Exception:
         return
     disputed = _disputed_names(model.graph.node)

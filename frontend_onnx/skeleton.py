@@ -46,6 +46,16 @@ def skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType], values: Ma
     return helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
 
 
+def forget_shapes_of_bodies(graph: onnx.GraphProto) -> None:
+    """Clears the shapes that the bodies of control flow declare: the inference believes them against its own."""
+    for node in graph.node:
+        for body in (attribute.g for attribute in node.attribute if attribute.HasField("g")):
+            for info in (*body.input, *body.output, *body.value_info):
+                if info.type.HasField("tensor_type"):
+                    info.type.tensor_type.ClearField("shape")
+            forget_shapes_of_bodies(body)
+
+
 def element_type(type_: TensorType) -> int:
     if type_.dtype is DType.CHAR:
         return int(TensorProto.STRING)

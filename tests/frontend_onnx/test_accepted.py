@@ -162,6 +162,23 @@ def test_scales_whose_product_with_an_extent_is_whole(op: str, caplog: pytest.Lo
     assert "onnx.shape_inference counts otherwise: [1, 1, 6]" in caplog.text
 
 
+def test_ranks_that_branches_declare_falsely() -> None:
+    """PyTorch's exporter writes scatter with a branch for scalars, whose rank it declares for the other as well."""
+    scalar, other = (
+        helper.make_graph([node], "branch", [], [value(node.output[0], ["n"])])
+        for node in (helper.make_node("Reshape", ["x", "flat"], ["t"]), helper.make_node("Identity", ["x"], ["e"]))
+    )
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Size", ["shape"], ["rank"]),
+        helper.make_node("Equal", ["rank", "zero"], ["is_scalar"]),
+        helper.make_node("If", ["is_scalar"], ["b"], then_branch=scalar, else_branch=other),
+        helper.make_node("Relu", ["b"], ["y"]),
+    ]
+    proto = model(nodes, [value("x", [2, 3])], ["y"], {"flat": np.array([-1]), "zero": np.array(0)})
+    check(proto, {"x": RNG.normal(size=(2, 3)).astype(np.float32)})
+
+
 def test_nodes_in_any_order(caplog: pytest.LogCaptureFixture) -> None:
     nodes = [helper.make_node("Add", ["b", "a"], ["y"]), helper.make_node("Neg", ["a"], ["b"])]
     nodes.append(helper.make_node("Abs", ["x"], ["a"]))
