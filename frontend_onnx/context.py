@@ -7,6 +7,7 @@ settled here, by :meth:`NodeContext.parameter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
@@ -223,6 +224,16 @@ class NodeContext:
         return {
             axis: self.builder.counts.value(each, self.loc) for axis, each in enumerate(known) if each.number is None
         }
+
+    def of_run(self, *positions: int) -> NodeContext:
+        """The node with operands that depend on extents, such as indices of last elements, as what a run computes."""
+        numbers = self.builder.numbers
+        if not any(numbers.depends(self.input(position)) for position in positions):
+            return self
+        inputs = list(self.inputs)
+        for position in positions:
+            inputs[position] = numbers.in_run(self.input(position), self.loc)
+        return replace(self, inputs=tuple(inputs))
 
     def is_argument(self, count: Value) -> bool:
         """Whether an extent is one of the arguments of a run."""

@@ -20,9 +20,8 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     """One constant index is a slice. Negative indices count from the end of an extent that only a run knows."""
     x = ctx.input(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    follows = ctx.input(1).type.size == 1 and ctx.builder.numbers.depends(ctx.input(1))
-    if follows:
-        ctx = replace(ctx, inputs=(x, ctx.builder.numbers.in_run(ctx.input(1), ctx.loc)))
+    follows = ctx.builder.numbers.depends(ctx.input(1))
+    ctx = ctx.of_run(1)
     known, count = ctx.array(ctx.input(1)), ctx.extents(x).get(axis)
     single = known is not None and known.size == 1 and known.min() >= 0
     single = single and not ctx.builder.numbers.depends(ctx.input(1))
@@ -75,6 +74,7 @@ def _wrapped(ctx: NodeContext, indices: Value, extent: int) -> Value:
 
 def gather_elements(ctx: NodeContext) -> Sequence[Value]:
     """out[i, j, k] = x[i, indices[i, j, k], k] for axis 1: one gather from the elements of x in a row."""
+    ctx = ctx.of_run(1)
     x, given = ctx.input(0), ctx.input(1)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     others = [(own, e) for d, (own, e) in enumerate(zip(given.shape, x.shape)) if d != axis]
@@ -101,6 +101,7 @@ def _along(ctx: NodeContext, x: Value, axis: int, indices: Value) -> Value:
 
 def gather_nd(ctx: NodeContext) -> Sequence[Value]:
     """The last dimension of the indices is a position in the dimensions of x after the batch dimensions."""
+    ctx = ctx.of_run(1)
     x, given, batch = ctx.input(0), ctx.input(1), ctx.integer("batch_dims", 0)
     depth = given.shape[-1] if given.shape else 0
     if not 0 <= batch < min(len(x.shape), len(given.shape)) or not 1 <= depth <= len(x.shape) - batch:

@@ -28,6 +28,7 @@ def _scatter(ctx: NodeContext, x: Value, places: Value, updates: Value, reductio
 
 def scatter_elements(ctx: NodeContext) -> Sequence[Value]:
     """y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1: one scatter to the elements of x in a row."""
+    ctx = ctx.of_run(0, 1, 2)
     x, given, updates = (ctx.input(position) for position in range(3))
     rank = len(x.shape)
     axis = ctx.axis(ctx.integer("axis", 0), rank)
@@ -51,6 +52,7 @@ def scatter_elements(ctx: NodeContext) -> Sequence[Value]:
 
 def scatter_nd(ctx: NodeContext) -> Sequence[Value]:
     """The last dimension of the indices is a position in the first dimensions of x."""
+    ctx = ctx.of_run(0, 1, 2)
     x, given, updates = (ctx.input(position) for position in range(3))
     if len(given.shape) == 2 and updates.shape and given.shape[0] != updates.shape[0]:
         given, updates = _as_many(ctx, given, updates), _as_many(ctx, updates, given)

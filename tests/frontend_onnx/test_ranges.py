@@ -112,6 +112,27 @@ def test_the_last_elements_of_an_extent() -> None:
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("op", ["Gather", "GatherND", "GatherElements", "ScatterND", "ScatterElements"])
+def test_indices_of_the_first_and_of_the_last_element(op: str) -> None:
+    """Point sets are sampled, and rows written, at indices of which some are constant and some follow an extent."""
+    nodes = [
+        make("Shape", ["x"], ["shape"]), make("Gather", ["shape", "zero"], ["n"]), make("Mul", ["n", "ends"], ["past"]),
+        make("Sub", ["past", "ends"], ["rows"]), make("Unsqueeze", ["rows", "one"], ["column"]),
+        make("Expand", ["column", "wide"], ["wide_rows"]),
+    ]  # fmt: skip
+    indices = {"Gather": "rows", "GatherND": "column", "ScatterND": "column"}.get(op, "wide_rows")
+    nodes.append(make(op, ["x", indices, *(["updates"] if op.startswith("Scatter") else [])], ["y"]))
+    constants: dict[str, Operand] = {
+        "zero": np.array([0]), "one": np.array([1]), "ends": np.array([0, 1]), "wide": np.array([2, 3]),
+    }  # fmt: skip
+    constants["updates"] = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    proto = model(nodes, [value("x", ["n", 3])], ["y"], constants)
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims={"n": Range(2, 7)})), host_machine()))
+    for n in (2, 5, 7):
+        feeds = {"x": np.arange(3 * n, dtype=np.float32).reshape(n, 3)}
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
+
+
 def test_extents_out_of_range() -> None:
     case = RANGED["mlp"]()
     compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
