@@ -222,14 +222,20 @@ class Counts:
 
     def probed(self, polynomial: Polynomial) -> int | None:
         """What it is in the second import; ``None`` where a run finds it."""
-        total = 0
+        return self.partly_probed(polynomial).number
+
+    def partly_probed(self, polynomial: Polynomial) -> Polynomial:
+        """What it is in the second import, in terms of what a run finds."""
+        total = Polynomial.constant(0)
         for monomial, number in polynomial.terms:
+            found = []
             for atom in monomial:
                 own = self._atoms[atom].probed
                 if own is None:
-                    return None
-                number *= own
-            total += number
+                    found.append(atom)
+                else:
+                    number *= own
+            total += Polynomial.of({tuple(found): number})
         return total
 
     def is_static(self, polynomial: Polynomial) -> bool:

@@ -95,13 +95,12 @@ class Site:
         return not self.builder.counts.is_static(self.builder.polynomial(count))
 
     def _most_known(self, found: Sequence[Value]) -> dict[str | None, Value | None]:
-        """Of extents that are the same number in the first import the one of the most factors: others have lost those
-        that constants have, as places that a run gathers from."""
+        """Of extents that are the same in the first import, but for what a run finds, the one of the most factors and
+        arguments: others have lost those that constants have, as places that a run gathers from."""
         polynomials = {value.name: self.builder.polynomial(value) for value in found}
-        sizes = {self.builder.counts.probed(each) for each in polynomials.values()}
-        if len(sizes) > 1 or None in sizes:
+        if len({self.builder.counts.partly_probed(each) for each in polynomials.values()}) > 1:
             return {value.name: value for value in found}
-        best = max(found, key=lambda value: polynomials[value.name].degree)
+        best = max(found, key=lambda value: (polynomials[value.name].degree, len(polynomials[value.name].atoms)))
         return {best.name: best}
 
     def emit(self, op: str, *operands: Value, **attrs: AttrValue) -> Value:

@@ -300,7 +300,10 @@ class ShapeNumbers:
             return value
         if value.name not in self._in_run:
             with self._builder.at_depth(0):
-                self._in_run[value.name] = self._computed(value, loc) or value
+                computed = self._computed(value, loc) or value
+            self._in_run[value.name] = computed
+            if value.name in self._lists:
+                self.note(computed, self._lists[value.name])
         return self._in_run[value.name]
 
     def _computed(self, value: Value, loc: str) -> Value | None:

@@ -133,6 +133,28 @@ def test_indices_of_the_first_and_of_the_last_element(op: str) -> None:
         np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
 
 
+def test_an_extent_and_what_a_run_finds_are_one_extent() -> None:
+    """As a graph network puts a loop at each node behind the edges that it keeps, and counts both."""
+    nodes = [
+        make("Greater", ["x", "nothing"], ["kept"]), make("NonZero", ["kept"], ["table"]),
+        make("Squeeze", ["table", "zero"], ["some"]), make("Shape", ["some"], ["count"]),
+        make("Shape", ["x"], ["n"]), make("Squeeze", ["n", "zero"], ["limit"]),
+        make("Range", ["first", "limit", "step"], ["each"]), make("Concat", ["some", "each"], ["all"], axis=0),
+        make("Add", ["count", "n"], ["both"]), make("Expand", ["two", "both"], ["twos"]),
+        make("Gather", ["x", "all"], ["taken"]), make("Mul", ["taken", "twos"], ["y"]),
+    ]  # fmt: skip
+    constants: dict[str, Operand] = {
+        "nothing": np.float32(0), "zero": np.array([0]), "first": np.array(0), "step": np.array(1),
+        "two": np.array([2], np.float32),
+    }  # fmt: skip
+    proto = model(nodes, [value("x", ["n"])], ["y"], constants)
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims={"n": Range(1, 7)})), host_machine()))
+    rng = np.random.default_rng(4)
+    for n in (1, 2, 5, 7):
+        feeds = {"x": rng.standard_normal(n).astype(np.float32)}
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
+
+
 def test_extents_out_of_range() -> None:
     case = RANGED["mlp"]()
     compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
