@@ -76,7 +76,7 @@ def shape(ctx: NodeContext) -> Sequence[Value]:
     builder = ctx.builder
     x = builder.numbers.table_in_run(ctx.input(0), ctx.loc)
     axes = range(len(x.shape))[ctx.integer("start", 0) : ctx.integer("end", len(x.shape))]
-    listed = builder.numbers.of(x) is not None  # as long in each run, whatever numbers it has
+    listed = builder.numbers.is_as_long(x)
     numbers = [Polynomial.constant(x.shape[axis]) if listed else ctx.extent_along(x, axis) for axis in axes]
     if all(builder.counts.is_static(number) for number in numbers):
         y = ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))
@@ -94,7 +94,7 @@ def size(ctx: NodeContext) -> Sequence[Value]:
     x = builder.numbers.table_in_run(ctx.input(0), ctx.loc)
     total = Polynomial.constant(1)
     for axis in range(len(x.shape)):
-        listed = builder.numbers.of(x) is not None  # as long in each run, whatever numbers it has
+        listed = builder.numbers.is_as_long(x)
         total = total * (Polynomial.constant(x.shape[axis]) if listed else ctx.extent_along(x, axis))
     if builder.counts.is_static(total):
         y = ctx.constant(np.asarray(x.type.size, np.int64))

@@ -140,6 +140,13 @@ class ShapeNumbers:
         known = self._lists.get(value.name)
         return value.name in self._made or (known is not None and any(each.number is None for each in known))
 
+    def is_as_long(self, value: Value) -> bool:
+        """Whether a list or table has the same shape in each run, whatever numbers it has."""
+        if self.of(value) is not None:
+            return True
+        other = None if self._builder.probe is None else self._builder.probe.constants.get(value.name)
+        return self.depends(value) and other is not None and other.shape == value.shape
+
     def may_depend(self, value: Value | None) -> bool:
         """Whether a constant may be another one at other extents: it depends on them, or on which part of a tensor was
         taken. In both imports it is the same constants."""

@@ -155,6 +155,23 @@ def test_an_extent_and_what_a_run_finds_are_one_extent() -> None:
         np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
 
 
+@pytest.mark.parametrize("op", ["Shape", "Size"])
+def test_a_list_of_numbers_that_nothing_is_known_of_is_as_long_in_each_run(op: str) -> None:
+    """PyTorch's exporter asks how many amounts of padding there are."""
+    nodes = [
+        make("Shape", ["x"], ["n"]), make("Cast", ["n"], ["real"], to=onnx.TensorProto.FLOAT),
+        make("Sqrt", ["real"], ["root"]), make("Cast", ["root"], ["whole"], to=onnx.TensorProto.INT64),
+        make("Concat", ["whole", "n"], ["list"], axis=0), make(op, ["list"], ["length"]),
+        make("Reshape", ["length", "one"], ["shape"]), make("Expand", ["largest", "shape"], ["y"]),
+    ]  # fmt: skip
+    nodes.insert(0, make("ReduceMax", ["x"], ["largest"], keepdims=1))
+    proto = model(nodes, [value("x", ["n"])], ["y"], {"one": np.array([1])}, opset=13)
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims={"n": Range(1, 20)})), host_machine()))
+    for n in (1, 5, 20):
+        feeds = {"x": np.arange(n, dtype=np.float32)}
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime(proto, feeds)[0])
+
+
 def test_extents_out_of_range() -> None:
     case = RANGED["mlp"]()
     compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
