@@ -114,6 +114,11 @@ def dequantize(ctx: OpContext) -> Sequence[str]:
     return [ctx.real(0)]
 
 
+def densify(ctx: OpContext) -> Sequence[str]:
+    """Constants are dense since they were read."""
+    return [ctx.stored(0)]
+
+
 def select(ctx: OpContext) -> Sequence[str]:
     """condition, x, y; they broadcast. SELECT, the old one, takes rows by a condition of one dimension."""
     condition, shape = ctx.stored(0), ctx.shape(0)
@@ -131,6 +136,7 @@ RULES: Mapping[str, Rule] = {
     "CAST": cast,
     "CEIL": partial(unary, "Ceil"),
     "COS": partial(unary, "Cos"),
+    "DENSIFY": densify,
     "DEQUANTIZE": dequantize,
     "DIV": div,
     "ELU": partial(unary, "Elu"),

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from .model import ELEMENT_TYPES, Model, Operator, Option, Quantization, Subgraph, Tensor
+from .sparse import Level, dense
 
 if TYPE_CHECKING:
+    import flatbuffers
     import tflite
 
 MOST_ELEMENTS = 1 << 40
 """Of a tensor: more than any machine has, less than what overflows."""
 MOST_RANK = 8
-_STRANGE = (struct.error, ValueError, TypeError, IndexError, OverflowError, AttributeError, MemoryError)
+_STRANGE = (struct.error, ValueError, TypeError, LookupError, OverflowError, AttributeError, MemoryError)
 """What the generated readers raise where an offset leads out of the file."""
 
 
@@ -63,6 +66,7 @@ class _Reader:
         self.types = _enumerators(tflite.TensorType)
         self.operators = _enumerators(tflite.BuiltinOperator)
         self.option_types = _enumerators(tflite.BuiltinOptions)
+        self.index_types = _enumerators(tflite.SparseIndexVector)
         self.option_types_2 = _enumerators(tflite.BuiltinOptions2)
 
     def model(self) -> Model:
@@ -120,13 +124,10 @@ class _Reader:
             elements *= extent
             if extent < 0 or elements > MOST_ELEMENTS or len(shape) > MOST_RANK:
                 raise _damaged(f"the shape {list(shape[:MOST_RANK])} is not that of a tensor", name)
-        if table.Sparsity() is not None:
-            raise CcmlError(
-                ErrorCode.UNSUPPORTED_FEATURE, "sparse tensors are not supported", loc=name,
-                hint="convert the model without sparsity, or densify it",
-            )  # fmt: skip
         data = self._buffer(table.Buffer(), name)
         if data is not None and type_ in ELEMENT_TYPES:
+            if table.Sparsity() is not None:
+                data = self._dense(table.Sparsity(), data, type_, shape, name)
             bits = elements * 4 if type_ == "INT4" else elements * ELEMENT_TYPES[type_].itemsize * 8
             if len(data) != -(-bits // 8):
                 raise _damaged(f"{type_} {list(shape)} has a buffer of {len(data)} bytes", name)
@@ -155,6 +156,35 @@ class _Reader:
             return memoryview(data.tobytes())
         self._pay_bytes(size)
         return memoryview(self.content)[offset : offset + size]
+
+    def _dense(
+        self, table: tflite.SparsityParameters, data: memoryview, type_: str, shape: tuple[int, ...], name: str
+    ) -> memoryview:
+        """The bytes of all elements of a sparse constant, of which ``data`` has those that are stored."""
+        if type_ == "INT4":
+            reason, hint = "sparse tensors of 4 bits are not supported", "convert the model without sparsity"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=name, hint=hint)
+        dtype = ELEMENT_TYPES[type_]
+        self._pay_bytes(prod(shape) * dtype.itemsize)
+        levels = [self._level(table.DimMetadata(n)) for n in self._range(table.DimMetadataLength())]
+        order, block_map = (self._integers(table, field) for field in ("TraversalOrder", "BlockMap"))
+        if len(levels) > 2 * MOST_RANK:
+            raise _damaged(f"its elements have places in {len(levels)} dimensions", name)
+        try:
+            return memoryview(dense(shape, order, block_map, levels, np.frombuffer(data, dtype)).tobytes())
+        except ValueError as problem:
+            raise _damaged(f"the tensor is sparse, and {problem}", name) from problem
+
+    def _level(self, table: tflite.DimensionMetadata) -> Level:
+        if table.Format() == self.tflite.DimensionType.DENSE:
+            return Level(table.DenseSize())
+        segments = self._sparse_index(table.ArraySegments(), table.ArraySegmentsType())
+        return Level(0, segments, self._sparse_index(table.ArrayIndices(), table.ArrayIndicesType()))
+
+    def _sparse_index(self, union: flatbuffers.table.Table, kind: int) -> np.ndarray:
+        vector = getattr(self.tflite, self.index_types[kind])()
+        vector.Init(union.Bytes, union.Pos)
+        return self._numbers(vector, "Values").astype(np.int64)
 
     def _pay_bytes(self, count: int) -> None:
         self.bytes_budget -= count

@@ -9,6 +9,8 @@ import flatbuffers
 import numpy as np
 import tflite
 
+from tests.frontend_tflite.sparsity import Sparsity
+
 TYPES = {
     np.dtype(np.float32): "FLOAT32", np.dtype(np.float16): "FLOAT16", np.dtype(np.int8): "INT8",
     np.dtype(np.int16): "INT16", np.dtype(np.int32): "INT32", np.dtype(np.int64): "INT64",
@@ -19,7 +21,7 @@ TYPES = {
 @dataclass(frozen=True, eq=False)
 class T:
     """A tensor: a constant where it has ``data``. ``scale`` and ``zero`` are one number, or one for each index of
-    ``axis``."""
+    ``axis``. With ``sparsity``, ``data`` are the elements that are stored."""
 
     name: str
     shape: tuple[int, ...]
@@ -29,6 +31,7 @@ class T:
     axis: int = 0
     data: np.ndarray | bytes | None = None
     variable: bool = False
+    sparsity: Sparsity | None = None
 
     @property
     def type(self) -> str:
@@ -146,6 +149,7 @@ def _tensor(builder: flatbuffers.Builder, tensor: T, buffers: list[bytes]) -> in
         tflite.QuantizationParametersAddZeroPoint(builder, zero)
         tflite.QuantizationParametersAddQuantizedDimension(builder, tensor.axis)
         quantization = tflite.QuantizationParametersEnd(builder)
+    sparsity = None if tensor.sparsity is None else _sparsity(builder, tensor.sparsity)
     tflite.TensorStart(builder)
     tflite.TensorAddShape(builder, shape)
     tflite.TensorAddType(builder, getattr(tflite.TensorType, tensor.type))
@@ -154,7 +158,44 @@ def _tensor(builder: flatbuffers.Builder, tensor: T, buffers: list[bytes]) -> in
     tflite.TensorAddIsVariable(builder, tensor.variable)
     if quantization is not None:
         tflite.TensorAddQuantization(builder, quantization)
+    if sparsity is not None:
+        tflite.TensorAddSparsity(builder, sparsity)
     return tflite.TensorEnd(builder)
+
+
+def _sparsity(builder: flatbuffers.Builder, sparsity: Sparsity) -> int:
+    levels = [_level(builder, each, number) for number, each in enumerate(sparsity.levels)]
+    order, block_map = (_numbers(builder, each, np.int32) for each in (sparsity.order, sparsity.block_map))
+    metadata = _offsets(builder, levels)
+    tflite.SparsityParametersStart(builder)
+    tflite.SparsityParametersAddTraversalOrder(builder, order)
+    tflite.SparsityParametersAddBlockMap(builder, block_map)
+    tflite.SparsityParametersAddDimMetadata(builder, metadata)
+    return tflite.SparsityParametersEnd(builder)
+
+
+def _level(builder: flatbuffers.Builder, level: int | tuple[Sequence[int], Sequence[int]], number: int) -> int:
+    """Its vectors are of one of the three types that there are, by the number of the level."""
+    if isinstance(level, int):
+        tflite.DimensionMetadataStart(builder)
+        tflite.DimensionMetadataAddFormat(builder, tflite.DimensionType.DENSE)
+        tflite.DimensionMetadataAddDenseSize(builder, level)
+        return tflite.DimensionMetadataEnd(builder)
+    name, dtype = (("Int32", np.int32), ("Uint16", np.uint16), ("Uint8", np.uint8))[number % 3]
+    vectors = []
+    for numbers in level:
+        values = _numbers(builder, numbers, dtype)
+        getattr(tflite, f"{name}VectorStart")(builder)
+        getattr(tflite, f"{name}VectorAddValues")(builder, values)
+        vectors.append(getattr(tflite, f"{name}VectorEnd")(builder))
+    kind = getattr(tflite.SparseIndexVector, f"{name}Vector")
+    tflite.DimensionMetadataStart(builder)
+    tflite.DimensionMetadataAddFormat(builder, tflite.DimensionType.SPARSE_CSR)
+    tflite.DimensionMetadataAddArraySegmentsType(builder, kind)
+    tflite.DimensionMetadataAddArraySegments(builder, vectors[0])
+    tflite.DimensionMetadataAddArrayIndicesType(builder, kind)
+    tflite.DimensionMetadataAddArrayIndices(builder, vectors[1])
+    return tflite.DimensionMetadataEnd(builder)
 
 
 def _operator(builder: flatbuffers.Builder, op: Op, codes: list[str], places: Mapping[str, int]) -> int:

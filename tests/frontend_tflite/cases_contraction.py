@@ -19,6 +19,7 @@ from tests.frontend_tflite.fixed_point import (
     requantized,
     same_pads,
 )
+from tests.frontend_tflite.sparsity import encoded
 
 M = Maker()
 BOUNDS = {0: None, 1: (0.0, np.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
@@ -231,6 +232,16 @@ M.add(
     [T("y", (2, 6))],
     {"x": _x},
     [_x.reshape(2, 12) @ _w.T + _b],
+)
+_few = np.where(_w > 0.4, _w, _F32(0))
+_elements, _sparsity = encoded(_few, (0, 1), {}, (1,))
+M.add(
+    "FULLY_CONNECTED",
+    "f32-sparse-weights",
+    [T("x", (2, 12)), T("w", (6, 12), data=_elements, sparsity=_sparsity), None],
+    [T("y", (2, 6))],
+    {"x": _x.reshape(2, 12)},
+    [_x.reshape(2, 12) @ _few.T],
 )
 _w = random((6, 4))
 M.add(

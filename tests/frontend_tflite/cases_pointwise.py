@@ -11,6 +11,7 @@ import numpy as np
 from tests.frontend_tflite.build import T, const
 from tests.frontend_tflite.case import Maker, random, real, stored
 from tests.frontend_tflite.fixed_point import added, clamped, multiply
+from tests.frontend_tflite.sparsity import encoded
 
 M = Maker()
 I8 = {"dtype": np.int8, "scale": 0.05, "zero": -7}
@@ -245,6 +246,13 @@ M.add(
     {"x": np.float16([1.5, -2, 0.1, 3])},
     [np.float16([1.5, -2, 0.1, 3]).astype(np.float32)],
 )
+_few = np.where(random((6, 8)) > 0.5, random((6, 8), np.int8), 0).astype(np.int8)
+_stored, _sparsity = encoded(_few, (1, 0), {1: 4}, (1,))
+_w = T("w", (6, 8), np.int8, 0.05, 0, data=_stored, sparsity=_sparsity)
+M.add("DENSIFY", "i8", [_w], [T("y", (6, 8), np.int8, 0.05, 0)], {}, [_few])
+_stored, _sparsity = encoded(_few.astype(np.float16), (0, 1), {}, (0, 1))
+_w = T("w", (6, 8), np.float16, data=_stored, sparsity=_sparsity)
+M.add("DENSIFY", "f16", [_w], [T("y", (6, 8), np.float16)], {}, [_few.astype(np.float16)])
 _z = random(_SHAPE)
 M.add(
     "LEAKY_RELU",
