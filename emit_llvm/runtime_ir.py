@@ -346,5 +346,21 @@ INTEGERS_AEABI = {
 }
 """What cores with a double-precision FPU but without integer division call; bare metal has it from the compiler."""
 
-HELPER_GROUPS = {"half": HALF, "half_aeabi": HALF_AEABI, "integers_aeabi": INTEGERS_AEABI}
+_SIGNED_LONG_QUOTIENT = (
+    _signs(64)
+    + "  %qw = call $cc i64 @__udivdi3(i64 %n, i64 %d)\n  %whole = mul i64 %qw, %d\n  %rw = sub i64 %n, %whole\n"
+    + _resign("i64", "%qw", "%rw")
+)
+
+LONG_DIVISION = {
+    "__udivdi3": Helper("i64 @__udivdi3(i64 %n, i64 %d)", _divide(64) + "  ret i64 %q\n"),
+    "__umoddi3": Helper("i64 @__umoddi3(i64 %n, i64 %d)", _divide(64) + "  ret i64 %r\n"),
+    "__divdi3": Helper("i64 @__divdi3(i64 %x, i64 %y)", _SIGNED_LONG_QUOTIENT + "  ret i64 %q\n", ("__udivdi3",)),
+    "__moddi3": Helper("i64 @__moddi3(i64 %x, i64 %y)", _SIGNED_LONG_QUOTIENT + "  ret i64 %r\n", ("__udivdi3",)),
+}
+"""What processors of 32 bits call that divide words of their own size alone."""
+
+HELPER_GROUPS = {
+    "half": HALF, "half_aeabi": HALF_AEABI, "integers_aeabi": INTEGERS_AEABI, "long_division": LONG_DIVISION,
+}  # fmt: skip
 """By the names under which ABIs list what an artifact brings itself."""

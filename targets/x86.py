@@ -127,6 +127,7 @@ LLVM_OPTIONS = ("-x86-machine-combiner=false",)
 ELF = Elf(machine=62)
 ELF32 = Elf(machine=3)
 HELPERS = Helpers(groups=("half",))
+HELPERS32 = Helpers(groups=("half", "long_division"))
 LINUX = linux("x86_64-linux-gnu-gcc", "gcc", "qemu-x86_64", "/usr/x86_64-linux-gnu", native=("x86_64", "AMD64"))
 LINUX32 = linux("i686-linux-gnu-gcc", "gcc-i686-linux-gnu libc6-dev-i386-cross", "qemu-i386", "/usr/i686-linux-gnu")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.driver import compile_source, import_source
 from ccml.emit_llvm.elf import defined_symbols
 from ccml.emit_llvm.jit import JitKernel
 from ccml.emit_llvm.objects import emit_objects
@@ -15,8 +16,11 @@ from ccml.emit_llvm.runtime import helper_object
 from ccml.ir.loops import Binary, Call, Convert, Expr, Type
 from ccml.ir.types import DType
 from ccml.targets import Machine, select
+from ccml.verification.emulated_model import EmulatedModel
+from onnx import TensorProto, helper
 
 from tests.emit_llvm.programs import elementwise, program_of
+from tests.frontend_onnx.graphs import model, value
 from tests.tools import needs
 
 BASELINE = select("android", "x86_64")
@@ -163,6 +167,21 @@ class TestArmv7Division:
         quotients = [abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) for a, b in wide]
         expected = quotients if op == "div" else [a - q * b for (a, b), q in zip(wide, quotients)]
         np.testing.assert_array_equal(actual, np.array(expected, dtype.numpy))
+
+
+@needs("i686-linux-gnu-gcc", "qemu-i386")
+@pytest.mark.parametrize("dtype", [DType.I64, DType.U64])
+def test_division_of_two_words_on_i686(dtype: DType) -> None:
+    x, y = integers(dtype, 1), np.random.default_rng(3).permutation(integers(dtype, 2))
+    y[(y == 0) | (y == -1 if dtype.is_signed else False)] = 3
+    sides = [value(name, [x.size], TensorProto.INT64 if dtype.is_signed else TensorProto.UINT64) for name in "xy"]
+    nodes = [helper.make_node("Div", ["x", "y"], ["q"]), helper.make_node("Mod", ["x", "y"], ["r"], fmod=1)]
+    source = import_source("division.onnx", model(nodes, sides, ["q", "r"]))
+    found = EmulatedModel(compile_source(source, select("android", "x86")), "llvm").run({"x": x, "y": y})
+    quotients = [abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(x, y)]
+    rests = [int(a) - q * int(b) for a, b, q in zip(x, y, quotients)]
+    np.testing.assert_array_equal(found["q"], np.array(quotients, dtype.numpy))
+    np.testing.assert_array_equal(found["r"], np.array(rests, dtype.numpy))
 
 
 @pytest.mark.parametrize("source", [DType.I64, DType.U64, DType.I32, DType.U32])
