@@ -65,6 +65,10 @@ def _machine(name: str, cpu: str | None = None) -> Callable[[], Machine]:
     return partial(select, name, cpu=cpu)
 
 
+def _abi(name: str, abi: str) -> Callable[[], Machine]:
+    return partial(select, name, abi=abi)
+
+
 _RAM, _SIZE, _SPEED = (Goal(optimize) for optimize in (Optimize.RAM, Optimize.SIZE, Optimize.SPEED))
 
 ROUTES: Mapping[str, Route] = {
@@ -84,6 +88,16 @@ ROUTES: Mapping[str, Route] = {
     "m4-ram": Route(_machine("cortex-m4"), _by_gcc, _RAM),
     "m55": Route(_machine("cortex-m55"), _by_llvm),
     "m55-speed": Route(_machine("cortex-m55"), _by_gcc, _SPEED),
+    "m7": Route(_machine("cortex-m7"), _by_llvm),
+    "m33": Route(_machine("cortex-m33"), _by_gcc),
+    "m85": Route(_machine("cortex-m85"), _by_llvm),
+    "riscv32": Route(_machine("riscv32"), _by_llvm),
+    "riscv32-c": Route(_machine("riscv32"), _by_gcc),
+    "wasm32": Route(_machine("wasm32"), _by_llvm),
+    "armv7": Route(_abi("android", "armeabi-v7a"), _by_llvm),
+    "armv7-c": Route(_abi("android", "armeabi-v7a"), _by_gcc),
+    "i686": Route(_abi("android", "x86"), _by_llvm),
+    "i8mm": Route(_machine("linux-arm64", "armv8.2-a-i8mm"), _by_llvm),
     "arm64": Route(_machine("linux-arm64"), _by_gcc),
     "dotprod": Route(_machine("linux-arm64", "armv8.2-a-dotprod"), _by_llvm),
 }

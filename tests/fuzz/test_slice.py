@@ -73,10 +73,14 @@ def test_networks_of_real_sizes(route: str, count: int) -> None:
         pytest.param("sanitizers", marks=needs("gcc")),
         pytest.param("m4", marks=needs("arm-none-eabi-gcc", "qemu-system-arm")),
         pytest.param("arm64", marks=needs("aarch64-linux-gnu-gcc", "qemu-aarch64")),
+        pytest.param("armv7", marks=needs("arm-linux-gnueabihf-gcc", "qemu-arm")),
+        pytest.param("i686", marks=needs("i686-linux-gnu-gcc", "qemu-i386")),
+        pytest.param("riscv32", marks=needs("riscv64-unknown-elf-gcc", "qemu-riscv32")),
+        pytest.param("wasm32", marks=needs("node", "wasm-ld")),
     ],
 )
 def test_a_sample_elsewhere(route: str) -> None:
-    """Every twelfth operator in front of another one, in one program: C with sanitizers, a board, another machine."""
+    """Every twelfth operator in front of another one, in one program: C with sanitizers, a board, other machines."""
     names = operators()
     cases = [pair(name, names[(7 * n + 3) % len(names)], 9, f"p{n}_") for n, name in enumerate(names) if n % 12 == 5]
     assert not faults([case for case in cases if case is not None and case.opset == 21], route)
