@@ -161,20 +161,24 @@ class ConvLoops:
         return position
 
     def general(self) -> Block:
-        """For any kernel, stride and padding."""
-        out = self.out_shape
-        rows, fold = out[-2], self.group == 1 and self.dilation[-1] == 1
+        """For any kernel, stride and padding. Rows are the results along the last dimension that has several."""
+        out, along = self.out_shape, self._row_dimension()
+        rows, fold = out[1 + along], self.group == 1 and self.dilation[-1] == 1
         outer = [Axis(Var(self.names.fresh("n")), out[0])]
         group = Axis(Var(self.names.fresh("g")), self.group)
-        spatial = [Axis(Var(self.names.fresh("o")), extent) for extent in out[1:-2]]
+        apart = [extent for d, extent in enumerate(out[1:-1]) if d != along]
+        spatial = [Axis(Var(self.names.fresh("o")), extent) for extent in apart]
         row = Axis(Var(self.names.fresh("row")), rows)
         k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
         k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
         sums = sums_of(self.ctx, self.node, self._k_major(k_extents))
-        blocking = self.ctx.blocking(sums.product(rows, prod(out[:-2]) * self.group, self._pitch()))
+        blocking = self.ctx.blocking(sums.product(rows, out[0] * prod(apart) * self.group, self._pitch(along)))
         packed = PackedWeights(self.ctx, sums.packed, blocking)
         bias = sums.starts(blocking)
-        position = [outer[0].var, *(a.var for a in spatial)]
+
+        def position(r: Expr) -> Sequence[Expr]:
+            places: list[Expr] = [axis.var for axis in (*outer, *spatial)]
+            return (*places[: 1 + along], r, *places[1 + along :])
 
         def weight(region: Region, block: Expr, vector: int) -> Expr:
             return packed.load(region, (group.var, block, *(a.var for a in (*sums.outer, *k))), vector)
@@ -184,11 +188,11 @@ class ConvLoops:
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
             def index(c: Expr) -> Sequence[Expr]:
-                return (*self.place((*position, r)), c)
+                return (*self.place(position(r)), c)
 
             return self.ctx.store_vector(index, absolute(column), sums.result(value), active, self.refs)
 
-        lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
+        lhs = self._lhs(position(row.var), [a.var for a in k], group.var, fold)
         axes = (*outer, *spatial, group) if self.ctx.by_rows else (*outer, group, *spatial)
         spec = Contraction(
             axes, row, self.channels, (*sums.outer, *k), lhs, weight,
@@ -199,17 +203,24 @@ class ConvLoops:
             type(self), type(sums), blocking, bias,
         )  # fmt: skip
 
-    def _pitch(self) -> int:
-        """Bytes between the activations of neighbouring results of a row."""
+    def _row_dimension(self) -> int:
+        """Of the spatial ones. What runs row by row keeps those of images."""
+        last = self.rank - 1
+        if self.ctx.by_rows:
+            return last
+        return next((d for d in reversed(range(self.rank)) if self.out_shape[1 + d] > 1), last)
+
+    def _pitch(self, along: int) -> int:
+        """Bytes between the activations of neighbouring results along a dimension."""
         buffer = self.refs[self.x.name].buffer
-        return self.stride[-1] * buffer.strides[-2] * buffer.dtype.size
+        return self.stride[along] * buffer.strides[1 + along] * buffer.dtype.size
 
     def _k_major(self, k_extents: Sequence[int]) -> np.ndarray:
         """Weights [O, k..., I/g] as [group, k..., O/g]."""
         grouped = self.weights.reshape(self.group, self.channels, *k_extents)
         return np.moveaxis(grouped, 1, -1)
 
-    def _lhs(self, position: Sequence[Var], k: Sequence[Var], group: Var, fold: bool) -> Expr:
+    def _lhs(self, position: Sequence[Expr], k: Sequence[Var], group: Var, fold: bool) -> Expr:
         """The input element under kernel position ``k``. Folded: width and channels are one dimension."""
         ref = self.refs[self.x.name]
         where: list[Expr] = [position[0]]
