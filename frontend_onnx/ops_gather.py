@@ -17,11 +17,13 @@ from .places import arange, check_reach, check_size, strides, within
 
 
 def gather(ctx: NodeContext) -> Sequence[Value]:
-    """One constant index is a slice. Negative indices count from the end of an extent that only a run knows."""
+    """One constant index is a slice. Negative indices count from the end of an extent that only a run knows. Several
+    of a constant table make another table."""
     x = ctx.input(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    follows = ctx.builder.numbers.depends(ctx.input(1))
-    ctx = ctx.of_run(1)
+    follows = ctx.builder.numbers.depends(ctx.input(1)) and (ctx.input(1).type.size == 1 or ctx.array(x) is None)
+    if follows:
+        ctx = ctx.of_run(1)
     known, count = ctx.array(ctx.input(1)), ctx.extents(x).get(axis)
     single = known is not None and known.size == 1 and known.min() >= 0
     single = single and not ctx.builder.numbers.depends(ctx.input(1))

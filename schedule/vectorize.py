@@ -115,6 +115,8 @@ def _vectorize_stmt(stmt: Stmt, lanes: _Lanes, names: Names) -> Block:
         return (If(stmt.cond, inside(stmt.then), inside(stmt.orelse)),)
     if not isinstance(stmt, For):
         return (stmt,)
+    if isinstance(stmt.extent, Const) and int(stmt.extent.value) < 1:
+        return ()
     if isinstance(stmt.extent, Const):
         usable = _for_doubles(lanes) if _has_doubles(stmt) else lanes
         for attempt in (_vectorize_map, _vectorize_reduction):
