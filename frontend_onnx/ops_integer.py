@@ -41,7 +41,8 @@ def conv_integer(ctx: NodeContext) -> Sequence[Value]:
     weights = None if rhs is None else ctx.array(rhs.value)
     if lhs is None or rhs is None or rhs.zero_point or rhs.computed is not None:
         return [_wide_conv(ctx)]
-    if (rhs.more is not None or (lhs.computed is not None and weights is not None)) and ctx.extents(x):
+    padded = lhs.computed is not None and any(window_attributes(ctx, x.shape[2:], w.shape[2:]).pad)
+    if ctx.extents(x) and (padded or rhs.more is not None):
         return [_wide_conv(ctx)]
     if lhs.computed is None:
         acc = emit_conv(ctx, lhs.value, rhs.value, None, zero_point=lhs.zero_point)
