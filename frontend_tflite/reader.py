@@ -66,8 +66,8 @@ class _Reader:
         self.types = _enumerators(tflite.TensorType)
         self.operators = _enumerators(tflite.BuiltinOperator)
         self.option_types = _enumerators(tflite.BuiltinOptions)
-        self.index_types = _enumerators(tflite.SparseIndexVector)
         self.option_types_2 = _enumerators(tflite.BuiltinOptions2)
+        self.index_types = _enumerators(tflite.SparseIndexVector)
 
     def model(self) -> Model:
         codes = [self._code(n) for n in self._range(self.root.OperatorCodesLength())]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -30,13 +29,15 @@ def dense(
     """The tensor of ``shape`` with the ``stored`` elements, 0 elsewhere. ``order`` are the dimensions by level;
     dimension ``rank + k`` is that of the blocks along dimension ``block_map[k]``.
 
-    Raises ``ValueError`` where these contradict each other, before more elements are counted than the tensor has.
+    Raises ``ValueError`` where these contradict each other, before more places are counted than elements or segments
+    are stored: memory is within a multiple of the file.
     """
     rank, count = len(shape), len(levels)
     if sorted(order) != list(range(count)) or count != rank + len(block_map) or set(order[:rank]) != set(range(rank)):
         raise ValueError(f"its levels {list(order)} are not those of {rank} dimensions and {len(block_map)} of blocks")
     blocks = _block_sizes(shape, order, block_map, levels)
-    places = _places(levels, prod(shape))
+    most = max(len(stored), *(0 if level.segments is None else len(level.segments) for level in levels), 0)
+    places = _places(levels, most)
     if places.shape[1] != len(stored):
         raise ValueError(f"it has {places.shape[1]} places for {len(stored)} elements")
     found = np.zeros((rank, len(stored)), np.int64)

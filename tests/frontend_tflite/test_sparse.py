@@ -64,6 +64,7 @@ def csr(segments: Sequence[int], indices: Sequence[int]) -> list[Level]:
         ((0, 1), (), csr([0, 1, 2], [0, -1]), 2, "outside of the tensor"),
         ((0, 1), (), csr([0, 1, 2], [0, 1]), 3, "2 places for 3 elements"),
         ((0, 1), (), [Level(2), Level(2**40)], 6, "more places than elements"),
+        ((0, 1), (), [Level(2), Level(3)], 1, "more places than elements"),
         ((0, 1), (), [Level(-2), Level(-3)], 6, "negative size"),
         ((0, 1, 2), (1,), [Level(2), Level(1), Level(2)], 4, "no size along dimension 1"),
         ((0, 1, 2), (2,), [Level(2), Level(1), Level(3)], 6, "no size along dimension 2"),
