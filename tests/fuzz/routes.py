@@ -61,12 +61,8 @@ _objects = partial(_artifact, form=Emit.OBJECT, how=DEFAULT_BUILD)
 _slices = partial(_artifact, form=Emit.C, how=SANITIZED, change=_stepwise)
 
 
-def _machine(name: str, cpu: str | None = None) -> Callable[[], Machine]:
-    return partial(select, name, cpu=cpu)
-
-
-def _abi(name: str, abi: str) -> Callable[[], Machine]:
-    return partial(select, name, abi=abi)
+def _machine(name: str, cpu: str | None = None, abi: str | None = None) -> Callable[[], Machine]:
+    return partial(select, name, abi=abi, cpu=cpu)
 
 
 _RAM, _SIZE, _SPEED = (Goal(optimize) for optimize in (Optimize.RAM, Optimize.SIZE, Optimize.SPEED))
@@ -94,9 +90,9 @@ ROUTES: Mapping[str, Route] = {
     "riscv32": Route(_machine("riscv32"), _by_llvm),
     "riscv32-c": Route(_machine("riscv32"), _by_gcc),
     "wasm32": Route(_machine("wasm32"), _by_llvm),
-    "armv7": Route(_abi("android", "armeabi-v7a"), _by_llvm),
-    "armv7-c": Route(_abi("android", "armeabi-v7a"), _by_gcc),
-    "i686": Route(_abi("android", "x86"), _by_llvm),
+    "armv7": Route(_machine("android", abi="armeabi-v7a"), _by_llvm),
+    "armv7-c": Route(_machine("android", abi="armeabi-v7a"), _by_gcc),
+    "i686": Route(_machine("android", abi="x86"), _by_llvm),
     "i8mm": Route(_machine("linux-arm64", "armv8.2-a-i8mm"), _by_llvm),
     "arm64": Route(_machine("linux-arm64"), _by_gcc),
     "dotprod": Route(_machine("linux-arm64", "armv8.2-a-dotprod"), _by_llvm),
