@@ -128,7 +128,9 @@ def _group_query_attention(body: Body) -> tuple[str, ...]:
     if body.input(10):
         scores = body.emit("Add", scores, body.widened(10, most))
     seen = _window(body, at, most)
-    told = body.emit("Where", body.emit("Unsqueeze", seen, body.integers(1)), scores, body.number(0.0))
+    told = ""
+    if shown == _SCORES:
+        told = body.emit("Where", body.emit("Unsqueeze", seen, body.integers(1)), scores, body.number(0.0))
     scores = body.emit("Add", scores, _added(body, seen))
     if body.input(11) or body.attributes.get("smooth_softmax", 0) > 0:
         sink = body.reshape(body.input(11), 1, parts.heads, 1, 1) if body.input(11) else body.number(0.0)
@@ -137,9 +139,9 @@ def _group_query_attention(body: Body) -> tuple[str, ...]:
         weights = body.slice(weights, 3, 0, most)
     else:
         weights = body.emit("Softmax", scores, axis=-1)
-    total = body.cast(body.reshape(body.input(6), 1), np.int64)
-    told = weights if shown == _WEIGHTS else told
-    told = body.emit("Slice", told, body.integers(0), total, body.integers(3)) if shown else ""
+    if shown:
+        total = body.cast(body.reshape(body.input(6), 1), np.int64)
+        told = body.emit("Slice", told or weights, body.integers(0), total, body.integers(3))
     return _weighted(body, parts, weights, most), parts.k, parts.v, told
 
 
