@@ -19,7 +19,7 @@ from ..ir.types import DType
 from ..ops.integer import NARROW
 from ..record import record
 from .context import NodeContext, Rule
-from .ops_contraction import FIRST, emit_conv, emit_matmul
+from .ops_contraction import emit_conv, emit_matmul
 from .padding import window_attributes
 
 
@@ -38,30 +38,26 @@ def conv_integer(ctx: NodeContext) -> Sequence[Value]:
     x, w, x_zero, w_zero = ctx.input(0), ctx.input(1), ctx.optional(2), ctx.optional(3)
     channels = (w.shape[0], *[1] * (len(w.shape) - 1))
     lhs, rhs = _factor(ctx, x, x_zero), _weights(ctx, w, w_zero, channels)
-    weights = None if rhs is None else ctx.array(rhs.value)
     if lhs is None or rhs is None or rhs.zero_point or rhs.computed is not None:
-        return [_wide_conv(ctx)]
-    padded = lhs.computed is not None and any(window_attributes(ctx, x.shape[2:], w.shape[2:]).pad)
-    if ctx.extents(x) and (padded or rhs.more is not None):
-        return [_wide_conv(ctx)]
+        return [_wide_conv(ctx, channels)]
+    weights, window = ctx.array(rhs.value), window_attributes(ctx, x.shape[2:], w.shape[2:])
+    bordered = lhs.computed is not None and any(window.pad)
+    if (ctx.extents(x) and (bordered or rhs.more is not None)) or (lhs.computed is not None and weights is None):
+        return [_wide_conv(ctx, channels)]
     if lhs.computed is None:
         acc = emit_conv(ctx, lhs.value, rhs.value, None, zero_point=lhs.zero_point)
-    elif weights is None:
-        return [_wide_conv(ctx)]
     else:
-        sums = weights.astype(np.int64).sum(axis=tuple(range(1, weights.ndim))).reshape(channels[:-1])
-        no_pad = (0,) * 2 * (len(x.shape) - 2)
-        acc = emit_conv(ctx, _padded(ctx, lhs.value, lhs.computed, w), rhs.value, None, pad=no_pad)
-        acc = _without(ctx, acc, lhs.computed, sums)
+        assert weights is not None
+        whole = _padded(ctx, x, lhs.computed, window.pad) if bordered else x
+        acc = emit_conv(ctx, whole, rhs.value, None, pad=(0,) * len(window.pad))
+        sums = weights.astype(np.int64).sum(axis=tuple(range(1, weights.ndim)))
+        acc = _without(ctx, acc, lhs.computed, sums.reshape(channels[:-1]))
     return [acc if rhs.more is None else _more_conv(ctx, acc, rhs.more)]
 
 
-def _padded(ctx: NodeContext, x: Value, zero_point: Value, w: Value) -> Value:
-    """``x`` with the padding of the node, which is its zero point."""
-    window = window_attributes(ctx, x.shape[2:], w.shape[2:])
-    if not any(window.pad):
-        return x
-    ends = [(0, 0), (0, 0), *zip(window.pad[: len(window.kernel)], window.pad[len(window.kernel) :])]
+def _padded(ctx: NodeContext, x: Value, zero_point: Value, pad: Sequence[int]) -> Value:
+    """``x`` with a border of its zero point, of so many elements in front of each spatial dimension and behind it."""
+    ends = [(0, 0), (0, 0), *zip(pad[: len(pad) // 2], pad[len(pad) // 2 :])]
     before, after = tuple(first for first, _ in ends), tuple(last for _, last in ends)
     bordered = ctx.emit("pad", x, before=before, after=after, mode="constant", value=0)
     inside = ctx.constant(np.pad(np.ones((1, 1, *x.shape[2:]), np.bool_), ends))
@@ -70,25 +66,22 @@ def _padded(ctx: NodeContext, x: Value, zero_point: Value, w: Value) -> Value:
 
 def _more_conv(ctx: NodeContext, acc: Value, more: np.ndarray) -> Value:
     """acc + more * the sum of all that a window holds, centred."""
-    x, w, group = ctx.input(0), ctx.input(1), ctx.integer("group", 1)
+    x, group = ctx.input(0), ctx.integer("group", 1)
     batch, channels, *extents = x.shape
     apart = ctx.reshape(_centred(ctx, x, ctx.optional(2), ()), (batch, group, channels // group, *extents))
     sums = ctx.emit("reduce", apart, kind="sum", axes=(2,), keepdims=False)
-    ones = ctx.constant(np.ones((group, 1, *w.shape[2:]), np.int32))
-    window = window_attributes(ctx, x.shape[2:], w.shape[2:])
-    attrs = {"stride": window.stride, "pad": window.pad, "dilation": window.dilation}
-    total = ctx.emit("conv", sums, ones, None, **attrs, group=group, layout=FIRST)
+    ones = ctx.constant(np.ones((group, 1, *ctx.input(1).shape[2:]), np.int32))
+    total = emit_conv(ctx, sums, ones, None)
     spatial = total.shape[2:]
-    factors = np.broadcast_to(more.reshape(-1), (w.shape[0],)).reshape(group, -1, *[1] * len(spatial))
+    factors = np.broadcast_to(more.reshape(-1), (acc.shape[1],)).reshape(group, -1, *[1] * len(spatial))
     total = ctx.reshape(total, (batch, group, 1, *spatial))
-    return ctx.emit("add", acc, ctx.reshape(ctx.emit("mul", total, ctx.constant(factors.astype(np.int32))), acc.shape))
+    return ctx.emit("add", acc, ctx.reshape(ctx.emit("mul", total, _stored(ctx, factors)), acc.shape))
 
 
-def _wide_conv(ctx: NodeContext) -> Value:
-    w = ctx.input(1)
-    channels = (w.shape[0], *[1] * (len(w.shape) - 1))
-    x = _centred(ctx, ctx.input(0), ctx.optional(2), ())
-    return emit_conv(ctx, x, _centred(ctx, w, ctx.optional(3), channels), None)
+def _wide_conv(ctx: NodeContext, channels: Sequence[int]) -> Value:
+    """Of operands in 32 bits. ``channels`` is how a zero point of the weights broadcasts that is one for each."""
+    x, w = _centred(ctx, ctx.input(0), ctx.optional(2), ()), _centred(ctx, ctx.input(1), ctx.optional(3), channels)
+    return emit_conv(ctx, x, w, None)
 
 
 def matmul_integer(ctx: NodeContext) -> Sequence[Value]:
