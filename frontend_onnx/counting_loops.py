@@ -17,6 +17,7 @@ from onnx import helper
 from ..ir.graph import Value
 from ..ir.types import DType
 from ..record import record
+from .invariant_values import without_carried
 from .regions import flag
 from .scope import Bound, Results, Site
 
@@ -68,16 +69,12 @@ def by_passes(walker: Walker, site: Site) -> tuple[Site, Callable[[Results], Res
     given = site.inputs[0]
     if given is not None and (flag(walker, given) is None or walker.builder.constants[given.name].item() < _UNLIMITED):
         passes = ctx.emit("min", passes, ctx.reshape(ctx.cast(given, DType.I64), ()))
-    place = 2 + counter.position
-    node = onnx.NodeProto()
-    node.CopyFrom(site.node)
-    del node.input[place], node.output[counter.position : counter.position + 1]
-    body = onnx.AttributeProto()
-    body.CopyFrom(site.attributes["body"])
-    _take_out(body.g, counter.position, site.node.input[place], first.dtype)
-    inputs = (passes, *site.inputs[1:place], *site.inputs[place + 1 :])
-    lists = {n - (n > place): each for n, each in site.lists.items()}
-    inner = replace(site, node=node, attributes={**site.attributes, "body": body}, inputs=inputs, lists=lists)
+    graph = site.attributes["body"].g
+    formal, number = graph.input[2 + counter.position].name, graph.input[0].name
+    front = _number_of_pass(formal, number, site.node.input[2 + counter.position], first.dtype)
+    inner = without_carried(site, [counter.position], front)
+    inner.attributes["body"].g.output[0].name = graph.input[1].name  # the condition is the one that the body is given
+    inner = replace(inner, inputs=(passes, *inner.inputs[1:]))
 
     def completed(results: Results) -> Results:
         if len(site.node.output) <= counter.position:
@@ -170,16 +167,10 @@ def _is_one(
     return stored is not None and stored.size == 1 and stored.dtype.kind in "iu" and stored.item() == 1
 
 
-def _take_out(graph: onnx.GraphProto, position: int, first: str, dtype: DType) -> None:
-    """Computes a carried number of the number of the pass; the condition is the one that the body is given."""
-    formal, number = graph.input[2 + position].name, graph.input[0].name
+def _number_of_pass(formal: str, number: str, first: str, dtype: DType) -> list[onnx.NodeProto]:
+    """Nodes that compute a carried number, ``formal``, of the number of the pass."""
     nodes = []
     if dtype is not DType.I64:
         nodes.append(helper.make_node("Cast", [number], [f"{formal}.number"], to=onnx.TensorProto.INT32))
         number = f"{formal}.number"
-    nodes.append(helper.make_node("Add", [first, number], [formal]))
-    del graph.input[2 + position], graph.output[1 + position]
-    graph.output[0].name = graph.input[1].name
-    own = [*nodes, *graph.node]
-    del graph.node[:]
-    graph.node.extend(own)
+    return [*nodes, helper.make_node("Add", [first, number], [formal])]

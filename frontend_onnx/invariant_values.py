@@ -6,7 +6,7 @@ the products that read them, and a limit that is carried is known to be one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import onnx
@@ -22,19 +22,8 @@ def without_invariants(site: Site) -> tuple[Site, Callable[[Results], Results]] 
     positions = _invariants(site, graph)
     if not positions:
         return None
-    node, body = onnx.NodeProto(), onnx.AttributeProto()
-    node.CopyFrom(site.node)
-    body.CopyFrom(site.attributes["body"])
-    read = [helper.make_node("Identity", [node.input[2 + n]], [graph.input[2 + n].name]) for n in positions]
-    for n in reversed(positions):
-        del node.input[2 + n], node.output[n : n + 1], body.g.input[2 + n], body.g.output[1 + n]
-    own = [*read, *body.g.node]
-    del body.g.node[:]
-    body.g.node.extend(own)
-    left = [n for n in range(len(site.node.input)) if n - 2 not in positions]
-    lists = {new: site.lists[n] for new, n in enumerate(left) if n in site.lists}
-    inputs = tuple(site.inputs[n] for n in left)
-    inner = replace(site, node=node, attributes={**site.attributes, "body": body}, inputs=inputs, lists=lists)
+    read = [helper.make_node("Identity", [site.node.input[2 + n]], [graph.input[2 + n].name]) for n in positions]
+    inner = without_carried(site, positions, read)
 
     def completed(results: Results) -> Results:
         found: list[Bound] = list(results)
@@ -44,6 +33,23 @@ def without_invariants(site: Site) -> tuple[Site, Callable[[Results], Results]] 
         return found
 
     return inner, completed
+
+
+def without_carried(site: Site, positions: Sequence[int], front: Sequence[onnx.NodeProto]) -> Site:
+    """The loop without the carried values of ``positions``, in ascending order; ``front`` are nodes that compute in
+    front of its body what they are there."""
+    node, body = onnx.NodeProto(), onnx.AttributeProto()
+    node.CopyFrom(site.node)
+    body.CopyFrom(site.attributes["body"])
+    for n in reversed(positions):
+        del node.input[2 + n], node.output[n : n + 1], body.g.input[2 + n], body.g.output[1 + n]
+    own = [*front, *body.g.node]
+    del body.g.node[:]
+    body.g.node.extend(own)
+    left = [n for n in range(len(site.node.input)) if n - 2 not in positions]
+    lists = {new: site.lists[n] for new, n in enumerate(left) if n in site.lists}
+    inputs = tuple(site.inputs[n] for n in left)
+    return replace(site, node=node, attributes={**site.attributes, "body": body}, inputs=inputs, lists=lists)
 
 
 def _invariants(site: Site, graph: onnx.GraphProto) -> list[int]:
