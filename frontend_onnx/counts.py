@@ -366,12 +366,16 @@ class Counts:
         return a - b
 
     def _is_at_most(self, a: Polynomial, b: Polynomial) -> bool:
-        """Whether ``a`` is known to be no more than ``b``. ``n // d * d`` is at most n, and more than n - d; ``n % d``
-        is less than d. A difference is an integer: it is at most 0 where it is less than 1. Both imports find the
-        same."""
-        common = lcm(*{self._quotients[atom][1] for atom in (a - b).atoms if atom in self._quotients})
-        scale = common if common <= MAX_DIVISOR else 1
-        rest = (a - b) * Polynomial.constant(scale)
+        """Whether ``a`` is known to be no more than ``b``. Both imports find the same."""
+        rest = a - b
+        common = lcm(*{self._quotients[atom][1] for atom in rest.atoms if atom in self._quotients})
+        scales = (1, common) if 1 < common <= MAX_DIVISOR else (1,)
+        return any(self._is_below_one(rest, scale) for scale in scales) or self._is_never_positive(rest)
+
+    def _is_below_one(self, rest: Polynomial, scale: int) -> bool:
+        """Whether a difference is at most 0, as an integer is that is less than 1, by ``scale`` times what it is:
+        ``n // d * d`` is at most n, and more than n - d; ``n % d`` is less than d."""
+        rest = rest * Polynomial.constant(scale)
         for monomial, number in rest.terms:
             if len(monomial) != 1:
                 continue
@@ -386,7 +390,7 @@ class Counts:
             factor = number // divisor
             over = Polynomial.constant(-factor * (divisor - 1) if factor < 0 else 0)
             rest = rest - Polynomial.of({monomial: number}) + operand * Polynomial.constant(factor) + over
-        return max(self.span(rest)[1], self.greatest(rest)) < scale or self._is_never_positive(a - b)
+        return max(self.span(rest)[1], self.greatest(rest)) < scale
 
     def _is_never_positive(self, rest: Polynomial) -> bool:
         """Whether a difference with the lesser or greater of two numbers is at most 0 whatever the only atom is of

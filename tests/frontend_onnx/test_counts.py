@@ -93,6 +93,12 @@ def test_parts_of_a_quotient_are_limits(factor: int, divisor: int) -> None:
     assert (least == asked) is not longer
 
 
+def test_quotients_of_several_extents_have_limits_of_their_own() -> None:
+    known, (n, m) = counts(n=3, m=3)
+    both = known.quotient(n, 2, "") + known.quotient(m, 2, "")
+    assert known.least_of(both, TWO, "") == both
+
+
 def test_what_is_not_known_is_computed() -> None:
     known, (n,) = counts(n=9)
     limit = known.least_of(n, Polynomial.constant(4), "")
